@@ -4,7 +4,16 @@ from typing import Annotated
 
 import typer
 
-from prshots.cli.common import ConfigOption, JsonOption, Sections, print_json, print_table, say, settings_from
+from prshots.cli.common import (
+    ConfigOption,
+    JsonOption,
+    Sections,
+    print_json,
+    print_table,
+    run_with,
+    say,
+    settings_from,
+)
 
 app = typer.Typer(
     cls=Sections, help="List, rotate and remove the keys that sign image URLs.", no_args_is_help=True
@@ -55,7 +64,9 @@ def create(config: ConfigOption = None) -> None:
 @app.command()
 def rotate(config: ConfigOption = None) -> None:
     """Create a new signing key. URLs signed with older keys stay valid."""
-    from prshots.server.wiring import key_file, open_fingerprints
+    from prshots.server.adapters.forges.token_encryption import encrypt_again
+    from prshots.server.adapters.sql.outbox.connections import SqlConnections
+    from prshots.server.wiring import key_file, open_fingerprints, use_database
 
     settings = settings_from(config)
     keys = key_file(settings)
@@ -64,6 +75,9 @@ def rotate(config: ConfigOption = None) -> None:
         fingerprints.agree(ring)  # first, to leave a wrong key file unchanged
         kid = keys.rotate(fingerprints.used_kids())
         fingerprints.agree(keys.fresh_ring())
+    run_with(
+        use_database(settings), lambda database: encrypt_again(SqlConnections(database), keys.fresh_ring)
+    )
     say(f"Key {kid} signs new URLs. A running service starts using it within 10 s.")
 
 
@@ -75,11 +89,19 @@ def retire(
     """Remove a signing key. URLs signed with it stop working within 10 s."""
     import asyncio
 
-    from prshots.server.wiring import count_signed_with, key_file
+    from prshots.contract.errors import ConflictError
+    from prshots.server.adapters.sql.outbox.connections import SqlConnections
+    from prshots.server.wiring import count_signed_with, key_file, use_database
 
     settings = settings_from(config)
     keys = key_file(settings)
     keys.ring()  # reports a missing or invalid file
+    connected = run_with(use_database(settings), lambda database: SqlConnections(database).connections())
+    if any(found.kid == kid for found in connected):
+        raise ConflictError(
+            f"key {kid!r} encrypts tokens of connections: run `prshots sweep`, which encrypts them with the "
+            "first key"
+        )
     images = asyncio.run(count_signed_with(settings, kid))  # first: a database error leaves the key in place
     keys.retire(kid)
     say(

@@ -1,5 +1,6 @@
 """`prshots project`: create projects, set their retention, and let CI jobs upload with their ID tokens."""
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
@@ -12,15 +13,19 @@ from prshots.cli.common import (
     Sections,
     print_json,
     print_table,
+    run_with,
     say,
     settings_from,
     when,
     with_accounts,
 )
+from prshots.contract import validate
+from prshots.contract.forge_kinds import ForgeKind
 from prshots.contract.limits import Policy
 from prshots.server.domain.projects.models import DEFAULT_KEEP_BASELINES, Project, Trust
 
 if TYPE_CHECKING:
+    from prshots.server.adapters.sql.database.database import Database
     from prshots.server.config.settings import Settings
     from prshots.server.domain.projects.keyless import Trusts
     from prshots.server.domain.projects.service import ProjectChanges, Projects
@@ -244,6 +249,36 @@ def unpin(trust_id: TrustArgument, config: ConfigOption = None) -> None:
     """Forget the repository that a trust is pinned to. The next job pins its own."""
     with_accounts(settings_from(config), lambda _, trusts: trusts.unpin(trust_id))
     say(f"Reset the pin of trust {trust_id}.")
+
+
+@app.command()
+def connect(
+    name: Annotated[str, typer.Argument(metavar="NAME|ID", help="The project's name or id.")],
+    *,
+    repository: Annotated[
+        str, typer.Option(metavar="OWNER/NAME", help="A repository in which the App is installed.")
+    ],
+    config: ConfigOption = None,
+) -> None:
+    """Connect a project to a GitHub repository through your GitHub App."""
+    from prshots.server.adapters.sql.outbox.connections import SqlConnections
+    from prshots.server.domain.outbox.models import Connection
+    from prshots.server.wiring import existing_keys, projects_in, use_database
+    from prshots.server.wiring.forges import open_forges
+
+    settings = settings_from(config)
+    if validate.repository(repository).count("/") != 1:
+        raise typer.BadParameter(f"--repository takes OWNER/NAME; got {repository!r}")
+
+    async def store(database: "Database") -> None:
+        projects, forges = projects_in(database), open_forges(settings, existing_keys(settings))
+        by_id = {project.id: project for project in await projects.projects()}
+        project = by_id.get(name) or await projects.project(name)
+        wanted = Connection(project.id, ForgeKind.GITHUB, "", repository, "", int(time.time()))
+        await SqlConnections(database).put(await forges.connect(wanted, settings.github_url, token=""))
+
+    run_with(use_database(settings), store)
+    say(f"Connected project {name!r} to {repository} through the GitHub App.")
 
 
 def _issuer_and_claim(settings: "Settings", issuer: str) -> tuple[str, str]:

@@ -53,12 +53,14 @@ def serve(
     from prshots.server.processes import handover
     from prshots.server.processes.supervisor import Supervisor, hold_back_ctrl_c
     from prshots.server.processes.worker_group import open_worker_groups
+    from prshots.server.wiring.forges import github_app
 
     settings = settings_from(config, component=handover.COMPONENT)
     names = [name.value for name in Component if not component or name in component]
     if Component.API in names:  # web shows avatars of the providers, but has no client secrets
         with settings_errors_as_input_errors():
             settings.check_providers()
+            github_app(settings)
     groups = open_worker_groups(settings, names)
     if {Component.API, Component.DELIVERY} & set(names):
         wiring.awaited_keys(settings)  # reports an invalid file now

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 from urllib.parse import quote
 
+import httpx
+
 from prshots.contract import validate
 from prshots.contract.comments import Marker
 from prshots.contract.errors import ForgeError, NotFoundError
@@ -76,13 +78,26 @@ class Forge(ABC):
 
     _pulls_name: ClassVar[str] = "pulls"
 
-    def __init__(self, *, api_url: str, repository: str, token: str, on_wait: OnWait = ignore_wait) -> None:
-        self._api = ForgeApi(self.label, api_url, self._headers(token), on_wait, self.needs)
+    def __init__(
+        self,
+        *,
+        api_url: str,
+        repository: str,
+        token: str,
+        on_wait: OnWait = ignore_wait,
+        transport: httpx.BaseTransport | None = None,
+    ) -> None:
+        headers = self._headers(token)
+        self._api = ForgeApi(self.label, api_url, headers, on_wait, self.needs, transport=transport)
         self._repository = repository
         self._pulls = f"{self._path_of(repository)}/{self._pulls_name}"
 
     def close(self) -> None:
         self._api.close()
+
+    def check(self) -> None:
+        """Raise NotFoundError if the token can't read the repository."""
+        self._api.call("GET", self._path_of(self._repository))
 
     def marker(self, pr_number: int) -> str:
         """Return the first line of our comment."""

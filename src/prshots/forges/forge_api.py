@@ -18,13 +18,23 @@ MAX_PAGES = 1000
 class ForgeApi:
     """The API of one forge. `needs` is advice on which token it needs."""
 
-    def __init__(self, label: str, url: str, headers: Mapping[str, str], on_wait: OnWait, needs: str) -> None:
+    def __init__(
+        self,
+        label: str,
+        url: str,
+        headers: Mapping[str, str],
+        on_wait: OnWait,
+        needs: str,
+        *,
+        transport: httpx.BaseTransport | None = None,
+    ) -> None:
         self.label = label
         self._needs = needs
         self._client = httpx.Client(
             base_url=url,
             headers={"User-Agent": "prshots", "Accept": "application/json", **headers},
             timeout=TIMEOUT_SECONDS,
+            transport=transport,
             follow_redirects=True,  # a repository that was renamed or moved
             event_hooks={"request": [self._stay_here]},
         )

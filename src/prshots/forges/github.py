@@ -31,8 +31,19 @@ class GitHub(IssueForge):
     _open_with_head = "/commits/{sha}/pulls", {"per_page": "100"}
     _line = "line"
 
-    def __init__(self, *, api_url: str, repository: str, token: str, on_wait: OnWait = ignore_wait) -> None:
-        super().__init__(api_url=api_url, repository=repository, token=token, on_wait=on_wait)
+    def __init__(
+        self,
+        *,
+        api_url: str,
+        repository: str,
+        token: str,
+        on_wait: OnWait = ignore_wait,
+        transport: httpx.BaseTransport | None = None,
+    ) -> None:
+        super().__init__(
+            api_url=api_url, repository=repository, token=token, on_wait=on_wait, transport=transport
+        )
+        self._transport = transport
         # GraphQL is next to the REST API on github.com, and one level above it on Enterprise.
         self._graphql = f"{api_url.rstrip('/').removesuffix('/v3')}/graphql"
         self._lock = threading.Lock()
@@ -79,7 +90,7 @@ class GitHub(IssueForge):
     def purge(self, url: str) -> bool:
         """Ask the image proxy without our token, because the proxy isn't the API."""
         with self._lock:
-            self._proxy = self._proxy or httpx.Client(timeout=PURGE_SECONDS)
+            self._proxy = self._proxy or httpx.Client(timeout=PURGE_SECONDS, transport=self._transport)
         try:
             with self._proxy.stream("PURGE", url) as reply:  # nobody needs the body
                 return reply.is_success

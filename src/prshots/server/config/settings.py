@@ -121,6 +121,11 @@ class Settings:
     gitea_client_id: str = _text("the client id of your Gitea OAuth2 application")
     gitea_client_secret: str = _secret("the client secret of your Gitea OAuth2 application")
     gitea_url: str = _setting(values.public_url, "", "the URL of your Gitea or Forgejo server")
+    forge_hosts: str = _setting(
+        values.hosts, "", "comma-separated hosts such as git.example.org or git.example.org:3000"
+    )
+    github_app_id: str = _text("the id of your GitHub App")
+    github_app_key: str = _secret("the private key of your GitHub App, in PEM format")
     oidc_client_id: str = _text("the client id at your OpenID Connect issuer")
     oidc_client_secret: str = _secret("the client secret at your OpenID Connect issuer")
     oidc_issuer: str = _setting(values.public_url, "", "the URL of your OpenID Connect issuer")

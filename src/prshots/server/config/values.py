@@ -129,6 +129,14 @@ def issuers(given: object) -> str:
     return str(given)
 
 
+def hosts(given: object) -> str:
+    """Read comma-separated hosts, each with or without a port."""
+    hosts = split_by_commas(text()(given).lower())
+    if not all(re.fullmatch(r"[a-z0-9.-]+(:[0-9]+)?|\[[0-9a-f:.]+\](:[0-9]+)?", host) for host in hosts):
+        raise ValueError("not hosts")
+    return ",".join(hosts)
+
+
 def split_by_commas(given: str) -> list[str]:
     return [entry.strip() for entry in given.split(",") if entry.strip()]
 

@@ -24,6 +24,7 @@ from prshots.server import wiring
 from prshots.server.config.settings import PREFIX, Settings, load_settings
 from prshots.server.config.values import is_this_machine
 from prshots.server.doctor import DoctorFinding, check_clock, ok, problem, warning
+from prshots.server.doctor.connections import check_app, check_connections
 from prshots.server.doctor.engines import Engines
 from prshots.server.doctor.fetch import REQUEST_SECONDS, FetchError, Response, fetch
 from prshots.server.links import KeyRing
@@ -63,6 +64,8 @@ async def examine(settings: Settings, starts: Callable[[str], None]) -> AsyncIte
         "image store": engines.check_store,
         "counter": engines.check_counter,
         "sign-in": lambda: _check_sign_in(settings),
+        "GitHub App": lambda: check_app(settings),
+        "connections": lambda: check_connections(settings, engines.ring),
         "addresses": lambda: check_addresses(settings),
         "components": lambda: check_components(settings),
         "image proxy": lambda: check_image_proxy(settings, engines.ring, can_store=engines.can_store),

@@ -7,6 +7,7 @@ and commands share: keys, database, origin store and counter. Its imports are in
 from __future__ import annotations
 
 import contextlib
+from functools import partial
 from typing import TYPE_CHECKING
 
 from prshots.contract.errors import RecordsError, SchemaTooNewError, SettingsError
@@ -262,11 +263,13 @@ async def open_accounts(settings: Settings) -> AsyncIterator[tuple[Projects, Tru
 @contextlib.asynccontextmanager
 async def open_for_sweep(settings: Settings) -> AsyncIterator[UpkeepEngines]:
     from prshots.server.adapters.deadlines import SWEEP_SECONDS
+    from prshots.server.adapters.forges.token_encryption import encrypt_again
     from prshots.server.adapters.sql.comparison.baselines import SqlBaselines
     from prshots.server.adapters.sql.comparison.comparisons import SqlComparisons
     from prshots.server.adapters.sql.images.images import SqlImages
     from prshots.server.adapters.sql.images.put_urls import SqlPutUrls
     from prshots.server.adapters.sql.images.staging import SqlStaged
+    from prshots.server.adapters.sql.outbox.connections import SqlConnections
     from prshots.server.adapters.sql.people import SqlPeople
     from prshots.server.adapters.sql.projects.projects import SqlProjects, SqlTokens
     from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
@@ -286,6 +289,7 @@ async def open_for_sweep(settings: Settings) -> AsyncIterator[UpkeepEngines]:
             SqlPutUrls(database),
             SqlProjects(database),
             SqlTokens(database),
+            partial(encrypt_again, SqlConnections(database), lambda: existing_keys(settings).ring()),
         )
     finally:
         await database.close()

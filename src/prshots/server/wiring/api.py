@@ -14,10 +14,10 @@ from prshots.contract.errors import DegradedError, ProviderError
 from prshots.server.adapters.pictures.workers.pool import COMPARING, PictureWorkers, WorkerLimits
 from prshots.server.adapters.sql.comparison.baselines import SqlBaselines
 from prshots.server.adapters.sql.comparison.comparisons import SqlComparisons
-from prshots.server.adapters.sql.database.database import Database
 from prshots.server.adapters.sql.images.images import SqlImages
 from prshots.server.adapters.sql.images.put_urls import SqlPutUrls
 from prshots.server.adapters.sql.images.staging import SqlStaged
+from prshots.server.adapters.sql.outbox.connections import SqlConnections
 from prshots.server.adapters.sql.overview import SqlOverview
 from prshots.server.adapters.sql.people import SqlPeople
 from prshots.server.adapters.sql.projects.projects import SqlProjects
@@ -55,6 +55,7 @@ from prshots.server.wiring import (
     projects_in,
     require_usable_database,
 )
+from prshots.server.wiring.forges import open_forges
 from prshots.server.wiring.opening import DatabaseOpening
 from prshots.server.wiring.sign_in import allow_list, build_sign_in
 
@@ -75,6 +76,7 @@ class _Engines:
         self.keys.begin(refuses_wrong_keys=settings.on_sqlite and not is_restart)
         # Separate workers, so a thumbnail never waits for a comparison.
         self.thumbnail_workers = PictureWorkers(WorkerLimits().shared_by(settings.api_workers))
+        self.forges = open_forges(settings, self.keys)
         self.comparison_workers = PictureWorkers(COMPARING.shared_by(settings.api_workers))
 
     def readiness(self) -> Readiness:
@@ -104,6 +106,7 @@ class _Engines:
         await self.comparison_workers.close()
         await self.images.close()
         await self.counter.close()
+        self.forges.close()
         self.store.close()
 
 
@@ -133,7 +136,7 @@ def build_api(
         uploads_per_minute=settings.uploads_per_minute,
         base_url=settings.base_url,
         web_url=settings.web_url,
-        for_people=routes_for_people(settings, engines.database, services, thumbnails),
+        for_people=routes_for_people(settings, engines, services, thumbnails),
         readiness=engines.readiness(),
         close=close,
         log_requests=settings.log_requests,
@@ -240,10 +243,11 @@ class _LazyIssuers:
 
 def routes_for_people(
     settings: Settings,
-    database: Database,
+    engines: _Engines,
     services: PublicServices,
     thumbnails: Thumbnails,
 ) -> list[Route]:
+    database = engines.database
     sign_in, overview = build_sign_in(settings, database), SqlOverview(database)
     for message in allow_list(settings).never_matching(settings.providers):
         structlog.get_logger().warning(message)
@@ -256,6 +260,8 @@ def routes_for_people(
         comments=services.comments,
         projects=services.accounts,
         trusts=Trusts(SqlTrusts(database), settings.issuers),
+        connections=SqlConnections(database),
+        forges=engines.forges,
         organizations=Organizations(SqlPeople(database), overview),
         overview=overview,
         thumbnails=thumbnails,

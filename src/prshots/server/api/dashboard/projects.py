@@ -85,7 +85,7 @@ async def would_expire(call: Call, project: Project) -> view_types.WouldExpireVi
 
 async def delete_project(call: Call) -> view_types.ProjectDeletionView:
     organizations = call.services.organizations
-    project = await organizations.project(call.user, call.path("project_id"), to_delete=True)
+    project = await organizations.project(call.user, call.path("project_id"), as_owner=True)
     if fields.text(await call.body(), "name") != project.name:
         raise InvalidInputError("the name does not match: type the project's name exactly as shown")
     return {"remaining": await call.services.images.remove_project(project, DELETION_SECONDS)}

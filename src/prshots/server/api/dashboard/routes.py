@@ -1,6 +1,14 @@
 """All routes of the dashboard's API."""
 
-from prshots.server.api.dashboard import credentials, images, people, projects, pull_requests, zip_download
+from prshots.server.api.dashboard import (
+    connections,
+    credentials,
+    images,
+    people,
+    projects,
+    pull_requests,
+    zip_download,
+)
 from prshots.server.api.dashboard.routing import DashboardRoute
 
 ROUTES: tuple[DashboardRoute, ...] = (
@@ -10,4 +18,5 @@ ROUTES: tuple[DashboardRoute, ...] = (
     *images.ROUTES,
     *zip_download.ROUTES,
     *credentials.ROUTES,
+    *connections.ROUTES,
 )

@@ -31,6 +31,7 @@ from prshots.server.domain.images.models import SECONDS_PER_DAY
 from prshots.server.domain.images.ports import Overview, StagedRecords
 from prshots.server.domain.images.service import Images
 from prshots.server.domain.images.thumbnails import Thumbnails
+from prshots.server.domain.outbox.ports import ConnectedForges, ConnectionRecords
 from prshots.server.domain.people.models import User
 from prshots.server.domain.people.organizations import Organizations
 from prshots.server.domain.people.sign_in import SignIn
@@ -45,7 +46,7 @@ PREFIX = "/v1/dashboard"
 
 _SAFE_METHODS = {"GET", "HEAD"}
 
-Method = Literal["GET", "POST", "PATCH", "DELETE"]
+Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 
 
 @contextlib.contextmanager
@@ -69,6 +70,8 @@ class DashboardServices:
     comments: Comments
     projects: Projects
     trusts: Trusts
+    connections: ConnectionRecords
+    forges: ConnectedForges
     organizations: Organizations
     overview: Overview
     thumbnails: Thumbnails
@@ -129,12 +132,18 @@ class DashboardRoute:
 
 
 def project_route(
-    method: Method, path: str, handler: ProjectHandler, status: HTTPStatus = HTTPStatus.OK
+    method: Method,
+    path: str,
+    handler: ProjectHandler,
+    status: HTTPStatus = HTTPStatus.OK,
+    *,
+    as_owner: bool = False,
 ) -> DashboardRoute:
     """Return a route under a project's path. The handler receives the project."""
 
     async def with_project(call: Call) -> Answer:
-        project = await call.services.organizations.project(call.user, call.path("project_id"))
+        organizations, project_id = call.services.organizations, call.path("project_id")
+        project = await organizations.project(call.user, project_id, as_owner=as_owner)
         return await handler(call, project)
 
     return DashboardRoute(method, f"/projects/{{project_id}}{path}", with_project, status)

@@ -6,6 +6,7 @@ the field's comment there.
 
 from typing import Literal, TypedDict
 
+from prshots.contract.forge_kinds import ForgeKind
 from prshots.contract.limits import Policy
 from prshots.contract.replies import ComparisonState, GateState, GroupKind, ReviewState, Verdict
 from prshots.server.domain.projects.models import Role
@@ -395,6 +396,23 @@ class TokenView(TypedDict):
     """A login. Empty if the command line created the token."""
     last_used_at: int | None
     revoked_at: int | None
+
+
+class ConnectionView(TypedDict):
+    forge: ForgeKind
+    api_url: str
+    repository: str
+    uses_app: bool
+    """Whether it uses the operator's GitHub App instead of a token."""
+    created_by: str
+    """A login. Empty if the command line created the connection."""
+    created_at: int
+    problem: str
+    """Why it doesn't work, or empty."""
+
+
+class ConnectionReplyView(TypedDict):
+    connection: ConnectionView | None
 
 
 class TokenListView(TypedDict):

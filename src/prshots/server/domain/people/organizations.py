@@ -43,8 +43,8 @@ class Organizations:
             raise NotFoundError("not found")
         return found
 
-    async def project(self, user: User, project_id: str, *, to_delete: bool = False) -> Project:
-        """Return a project that the user may use or, `to_delete` it, delete.
+    async def project(self, user: User, project_id: str, *, as_owner: bool = False) -> Project:
+        """Return a project that the user may use or, `as_owner`, manage.
 
         Raises NotFoundError, even for other people's projects, and ForbiddenError.
         """
@@ -52,7 +52,7 @@ class Organizations:
         if found is None:
             raise NotFoundError("not found")
         project, role = found
-        if to_delete:
+        if as_owner:
             _require_owner(role)
         return project
 

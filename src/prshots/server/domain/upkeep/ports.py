@@ -1,6 +1,6 @@
 """The ports for upkeep, with the errors that each call raises."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
 
@@ -87,3 +87,5 @@ class UpkeepEngines(NamedTuple):
     put_urls: PutUrlRecords
     projects: ProjectRecords
     tokens: TokenRecords
+    encrypt_again: Callable[[], Awaitable[None]]
+    """Encrypts the tokens of connections with the newest signing key."""

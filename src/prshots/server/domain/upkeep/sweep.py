@@ -79,6 +79,7 @@ async def sweep(
     await run.expire_scheduled()
     with contextlib.suppress(RecordsFullError):
         await run.discard_credentials()
+        await engines.encrypt_again()
     await run.remove_leftovers()
     with contextlib.suppress(RecordsFullError):
         run.report.returned_bytes = await engines.upkeep.reclaim_space(RECLAIMING_SECONDS)

@@ -1,0 +1,1 @@
+"""The forges that projects are connected to."""

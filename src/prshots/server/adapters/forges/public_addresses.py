@@ -1,0 +1,70 @@
+"""Connect to public addresses only.
+
+Owners of projects type in a forge's address, and our network may have servers that trust us. A name is
+resolved once, and we connect to the address that was checked, because the next answer may differ.
+"""
+
+import ipaddress
+import socket
+from collections.abc import Collection
+from urllib.parse import urlsplit
+
+import httpx
+
+from prshots.contract.errors import ForgeError
+
+_NAT64 = ipaddress.ip_network("64:ff9b::/96")  # an IPv4 address in its last four bytes
+
+
+class PublicTransport(httpx.HTTPTransport):
+    """Raises ForgeError for an address in a private network."""
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        url, host = request.url, request.url.raw_host.decode()
+        addresses = _resolve(host)
+        if not all(map(_is_public, addresses)):
+            raise ForgeError(
+                f"{url.netloc.decode()} is in a private network: the operator can allow it with "
+                "PRSHOTS_FORGE_HOSTS"
+            )
+        for number, address in enumerate(addresses, 1):
+            same = httpx.Request(
+                request.method,
+                url.copy_with(host=address),
+                headers=request.headers,
+                stream=request.stream,
+                extensions={**request.extensions, "sni_hostname": host},
+            )
+            try:
+                return super().handle_request(same)
+            except (httpx.ConnectError, httpx.ConnectTimeout):
+                if number == len(addresses):
+                    raise
+        raise httpx.ConnectError(f"{host} has no address")
+
+
+def transport_to(api_url: str, allowed_hosts: Collection[str]) -> PublicTransport | None:
+    """Return a transport for this address, or None if the operator allows its host.
+
+    httpx then uses its own transport, and the proxy in the environment. An allowed host without a port stands
+    for all ports.
+    """
+    parts = urlsplit(api_url.lower())
+    is_allowed = not {parts.netloc, parts.hostname}.isdisjoint(allowed_hosts)
+    return None if is_allowed else PublicTransport()
+
+
+def _resolve(host: str) -> list[str]:
+    try:
+        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    except OSError as error:
+        raise httpx.ConnectError(str(error)) from error
+    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+
+
+def _is_public(text: str) -> bool:
+    address = ipaddress.ip_address(text)
+    if isinstance(address, ipaddress.IPv6Address):
+        in_nat64 = ipaddress.IPv4Address(address.packed[-4:]) if address in _NAT64 else None
+        address = address.ipv4_mapped or in_nat64 or address
+    return address.is_global and not address.is_multicast

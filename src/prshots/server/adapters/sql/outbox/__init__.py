@@ -1,0 +1,1 @@
+"""Connections to forges, and what waits to be sent through them."""

@@ -1,0 +1,70 @@
+"""The connections of projects to their forges."""
+
+from collections.abc import Sequence
+from dataclasses import astuple, fields
+from typing import Any
+
+import sqlalchemy as sa
+
+from prshots.contract.errors import NotFoundError
+from prshots.contract.forge_kinds import ForgeKind
+from prshots.server.adapters.sql.columns import equal
+from prshots.server.adapters.sql.database.database import Database
+from prshots.server.adapters.sql.database.row_locks import lock_project
+from prshots.server.adapters.sql.database.schema import connections, outbox, projects
+from prshots.server.domain.outbox.models import Connection
+
+_FIELDS = [field.name for field in fields(Connection)]
+_COLUMNS = ["token" if name == "secret" else name for name in _FIELDS]
+_CONNECTIONS = sa.select(*(connections.c[name] for name in _COLUMNS))
+
+
+class SqlConnections:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def find(self, project_id: str) -> Connection | None:
+        row = await self._database.first(_CONNECTIONS.where(connections.c.project_id == project_id))
+        return _connection(row) if row else None
+
+    async def connections(self) -> list[Connection]:
+        rows = await self._database.rows(_CONNECTIONS.order_by(connections.c.project_id))
+        return [_connection(row) for row in rows]
+
+    async def put(self, connection: Connection) -> None:
+        row = dict(zip(_COLUMNS, astuple(connection), strict=True))
+        of_project = {"project_id": connection.project_id}
+        exists = sa.select(projects.c.id).where(projects.c.id == connection.project_id)
+        again = (
+            sa.update(outbox)
+            .where(*equal(outbox, **of_project), outbox.c.error != "")
+            .values(due_at=connection.created_at, version=outbox.c.version + 1, attempts=0)
+        )
+
+        def put(database: sa.Connection) -> None:
+            lock_project(database, connection.project_id)
+            if database.execute(exists).first() is None:  # deleted after the caller found it
+                raise NotFoundError("not found")
+            database.execute(sa.delete(connections).where(*equal(connections, **of_project)))
+            database.execute(sa.insert(connections).values(row))
+            database.execute(again)
+
+        await self._database.write(put)
+
+    async def replace_secret(self, before: Connection, after: Connection) -> bool:
+        unchanged = equal(connections, project_id=before.project_id, kid=before.kid, token=before.secret)
+        replacing = sa.update(connections).where(*unchanged).values(kid=after.kid, token=after.secret)
+        return await self._database.execute(replacing) > 0
+
+    async def remove(self, project_id: str) -> bool:
+        def remove(database: sa.Connection) -> bool:
+            database.execute(sa.delete(outbox).where(outbox.c.project_id == project_id))
+            removing = sa.delete(connections).where(connections.c.project_id == project_id)
+            return database.execute(removing).rowcount > 0
+
+        return await self._database.write(remove)
+
+
+def _connection(row: Sequence[Any]) -> Connection:
+    values = dict(zip(_FIELDS, row, strict=True))
+    return Connection(**values | {"forge": ForgeKind(values["forge"])})

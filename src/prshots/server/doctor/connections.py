@@ -1,0 +1,55 @@
+"""Check the operator's GitHub App, and the connections of projects to their forges."""
+
+import asyncio
+
+from prshots.contract.errors import PrshotsError
+from prshots.contract.redaction import redact
+from prshots.server import wiring
+from prshots.server.adapters.forges.forge_opener import ForgeOpener
+from prshots.server.adapters.keys import FixedKeys
+from prshots.server.adapters.sql.database.found_schema import found_schema
+from prshots.server.adapters.sql.outbox.connections import SqlConnections
+from prshots.server.config.settings import Settings
+from prshots.server.doctor import DoctorFinding, ok, problem, warning
+from prshots.server.domain.outbox.models import Connection
+from prshots.server.links import KeyRing
+from prshots.server.wiring.forges import github_app, open_forges
+
+ABOUT = "connections"
+MOST = 40
+"""How many connections are checked. Four at a time, they are done within the limit if most forges answer."""
+
+
+async def check_app(settings: Settings) -> list[DoctorFinding]:
+    app = github_app(settings)
+    return [ok("GitHub App", f"GitHub knows it as {await asyncio.to_thread(app.name)}")] if app else []
+
+
+async def check_connections(settings: Settings, ring: KeyRing | None) -> list[DoctorFinding]:
+    if ring is None or (settings.on_sqlite and not settings.database_path.exists()):
+        return []  # other checks have reported it
+    database = wiring.database_as_it_is(settings)
+    try:
+        if not (await database.read(found_schema)).is_usable:
+            return []
+        connections = await SqlConnections(database).connections()
+        projects = {project.id: project.name for project in await wiring.projects_in(database).projects()}
+    finally:
+        await database.close()
+    forges = open_forges(settings, FixedKeys(ring))
+    try:
+        checks = (_check(forges, each, projects.get(each.project_id, "")) for each in connections[:MOST])
+        found = [finding for finding in await asyncio.gather(*checks) if finding]
+    finally:
+        forges.close()
+    if len(connections) > MOST:
+        found.append(warning(ABOUT, f"only {MOST} of {len(connections):,} connections were checked"))
+    return found or [ok(ABOUT, f"{len(connections):,} connections to forges work")]
+
+
+async def _check(forges: ForgeOpener, connection: Connection, project: str) -> DoctorFinding | None:
+    try:
+        await forges.check(connection)
+    except PrshotsError as error:
+        return problem(ABOUT, redact(f"project {project!r}, {connection.repository}: {error}"))
+    return None
