@@ -13,6 +13,7 @@ from enum import Enum
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
 
+from prshots.contract.forge_kinds import ForgeKind
 from prshots.contract.limits import Policy
 from prshots.contract.replies import ComparisonState, GateState, GroupKind, ReviewState, Verdict
 from prshots.server.api import login
@@ -25,7 +26,7 @@ HEAD = """/**
  * Generated from src/prshots/server/api: change the types there and run `make format`.
  */
 """
-_ENUMS = (Role, Policy, Verdict, ComparisonState, GroupKind, ReviewState, GateState)
+_ENUMS = (Role, Policy, Verdict, ComparisonState, GroupKind, ReviewState, GateState, ForgeKind)
 _PLAIN = {str: "string", int: "number", float: "number", bool: "boolean", NoneType: "null"}
 
 

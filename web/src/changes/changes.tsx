@@ -122,7 +122,7 @@ function ComparisonView({ urls, prNumber, pull, comparison, onHelp, refresh }: C
       )}
       {openShot && (
         <PairViewer
-          {...{ openShot, comparison, desk, urls, filter, onHelp }}
+          {...{ openShot, comparison, desk, urls, filter, refresh, onHelp }}
           order={orderOf(openShot, found, all)}
           onClose={close}
         />

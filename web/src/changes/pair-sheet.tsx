@@ -89,7 +89,7 @@ function Group({ section, shots, sections: _, group, ...rest }: GroupProps) {
           {folded ?? title}
         </h2>
         {isQuiet(section) && (
-          <Link href={`${urls.project}/${id === "quarantined" ? "quarantine" : "noise"}`}>
+          <Link href={`/projects/${urls.projectId}/${id === "quarantined" ? "quarantine" : "noise"}`}>
             {id === "quarantined" ? "Quarantine" : "Alternating screenshots"}
           </Link>
         )}

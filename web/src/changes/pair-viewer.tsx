@@ -4,11 +4,12 @@ import type { ShotFilter } from "../gallery/shot-filter";
 import { isSameShot, type ShotKey, shotId } from "../gallery/shot-key";
 import { navigate, useLocation } from "../lib/router";
 import type { ComparedShot, Comparison } from "../lib/types";
-import type { Step } from "../lightbox/keys";
+import { reviewKey, type Step } from "../lightbox/keys";
 import { LightboxBar, StepButtons } from "../lightbox/lightbox-bar";
 import { usePreload } from "../lightbox/preload";
 import { useZoom, type Zoom } from "../lightbox/use-zoom";
-import { usePace, ViewerDialog } from "../lightbox/viewer-dialog";
+import { isDoublePress, usePace, ViewerDialog } from "../lightbox/viewer-dialog";
+import { QuarantineDialog } from "../noise/quarantine-dialog";
 import { isTyping } from "../pull/shortcuts";
 import { type Mode, modeFrom, type OpenShot, type PullUrls, pairHref } from "../pull/urls";
 import { NotesPanel } from "../review/notes-panel";
@@ -35,12 +36,13 @@ interface PairViewerProps {
   desk: ReviewDesk;
   urls: PullUrls;
   filter: ShotFilter;
+  refresh: () => Promise<void>;
   onHelp: () => void;
   onClose: () => void;
 }
 
 export function PairViewer(props: PairViewerProps) {
-  const { openShot, order, comparison, desk, urls, filter, onHelp, onClose } = props;
+  const { openShot, order, comparison, desk, urls, filter, refresh, onHelp, onClose } = props;
   const { groups, branch, gate, outdated_notes } = comparison;
   const modeInUrl = modeFrom(useLocation().query);
   const position = order.findIndex((shot) => isSameShot(shot, openShot.shotKey));
@@ -52,6 +54,7 @@ export function PairViewer(props: PairViewerProps) {
   useSyncedScroll(zoom.stage, other, zoom.drawnSize);
   const [withBoxes, setBoxes] = useState(true);
   const [mix, setMix] = useState(50);
+  const [isQuarantining, setQuarantining] = useState(false);
   const [panel, setPanel] = useState<Panel | null>(null);
   const toggle = (which: Panel) => setPanel(panel === which ? null : which);
   useFirstRegion(zoom, images, shot);
@@ -162,8 +165,16 @@ export function PairViewer(props: PairViewerProps) {
         {...{ desk, gate, shot, actions }}
         inView={order}
         reject={() => void reject()}
-        menu={null}
+        onQuarantine={() => setQuarantining(true)}
       />
+      {isQuarantining && (
+        <QuarantineDialog
+          projectId={urls.projectId}
+          shot={openShot.shotKey}
+          onClose={() => setQuarantining(false)}
+          onDone={refresh}
+        />
+      )}
     </ViewerDialog>
   );
 }
@@ -277,7 +288,7 @@ function useKeys(zoom: Zoom, handlers: Handlers): (event: KeyboardEvent) => void
     else if (action.do === "zoom") zoom.change(action.how);
     else if (action.do === "mode") handlers.mode(action.mode);
     else if (action.do === "go") pace(event, () => handlers.go(action.step));
-    else if (!event.repeat) handlers[action.do]();
+    else if (!reviewKey(event) || !isDoublePress(event)) handlers[action.do]();
   };
 }
 

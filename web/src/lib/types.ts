@@ -11,6 +11,7 @@ export type ComparisonState = "running" | "compared" | "no_baseline" | "incomple
 export type GroupKind = "removed" | "single" | "same_pixels" | "inserted" | "new" | "recolored";
 export type ReviewState = "open" | "approved" | "rejected" | "not_needed" | "quarantined" | "seen_before";
 export type GateState = "passed" | "waiting" | "rejected" | "blocked";
+export type ForgeKind = "github" | "gitlab" | "gitea" | "bitbucket";
 
 export interface User {
   id: string;
@@ -386,6 +387,23 @@ export interface Token {
   created_by: string;
   last_used_at: number | null;
   revoked_at: number | null;
+}
+
+export interface Connection {
+  forge: ForgeKind;
+  api_url: string;
+  repository: string;
+  /** Whether it uses the operator's GitHub App instead of a token. */
+  uses_app: boolean;
+  /** A login. Empty if the command line created the connection. */
+  created_by: string;
+  created_at: number;
+  /** Why it doesn't work, or empty. */
+  problem: string;
+}
+
+export interface ConnectionReply {
+  connection: Connection | null;
 }
 
 export interface TokenList {

@@ -4,6 +4,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { type ShotKey, variantLabel } from "../gallery/shot-key";
 
 const PACE_MS = 120;
+const DOUBLE_MS = 150;
 
 interface ViewerDialogProps {
   class: string;
@@ -52,4 +53,13 @@ export function usePace(): (event: KeyboardEvent, act: () => void) => void {
     lastWent.current = event.timeStamp;
     act();
   };
+}
+
+let lastPress = { key: "", at: Number.NEGATIVE_INFINITY };
+
+/** Whether a key is held down, or is the second press of a double press: it would decide about the next change. */
+export function isDoublePress({ key, repeat, timeStamp }: KeyboardEvent): boolean {
+  const isSecond = key === lastPress.key && timeStamp - lastPress.at < DOUBLE_MS;
+  lastPress = { key, at: timeStamp };
+  return repeat || isSecond;
 }

@@ -8,7 +8,7 @@ import type { Image } from "../lib/types";
 export interface PullUrls {
   /** The page. */
   page: string;
-  project: string;
+  projectId: string;
   pull: string;
   shots: string;
   comparison: string;
@@ -25,7 +25,7 @@ export function pullUrls(projectId: string, prNumber: number): PullUrls {
   const pull = `/projects/${projectId}/pulls/${prNumber}`;
   return {
     page: `/projects/${projectId}/prs/${prNumber}`,
-    project: `/projects/${projectId}`,
+    projectId,
     pull,
     shots: `${pull}/shots`,
     comparison: `${pull}/comparison`,

@@ -14,13 +14,16 @@ export function PinMark({ mark: { pin, note, by } }: { mark: Mark }) {
       type="button"
       class="pin"
       style={pinStyle(pin)}
+      aria-label={words}
       aria-expanded={isOpen}
       data-left={pin.x > 0.5}
       data-up={pin.y > 0.5}
       onClick={() => setOpen(!isOpen)}
       onBlur={() => setOpen(false)}
     >
-      <span class="pin-note">{words}</span>
+      <span class="pin-note" aria-hidden="true">
+        {words}
+      </span>
     </button>
   );
 }

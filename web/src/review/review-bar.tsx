@@ -4,7 +4,7 @@ import { useEffect, useRef } from "preact/hooks";
 import type { ShotWithVerdict } from "../changes/verdicts";
 import { formatCount, formatNumber } from "../lib/format";
 import type { Gate } from "../lib/types";
-import { Button } from "../ui";
+import { Button, Menu, MoreIcon } from "../ui";
 import { ReviewLabel } from "./review-label";
 import { countReviews, describeLeft, isDecidable, isOpen, type Note, openInGroup } from "./reviews";
 import type { ReviewDesk } from "./use-review-desk";
@@ -53,12 +53,12 @@ interface ShotReviewBarProps extends Props {
   shot: ShotWithVerdict | undefined;
   /** Records the rejection with its note. */
   reject: () => void;
-  /** More actions for this shot. */
-  menu: ComponentChildren;
+  onQuarantine: () => void;
 }
 
 /** Below an open change. */
-export function ShotReviewBar({ desk, gate, inView, shot, actions, reject, menu }: ShotReviewBarProps) {
+export function ShotReviewBar(props: ShotReviewBarProps) {
+  const { desk, gate, inView, shot, actions, reject, onQuarantine } = props;
   const draft = shot && desk.draftOf(shot);
   const group = shot ? openInGroup(inView, shot) : [];
   if (!shot) return <section class="review-bar" aria-label="Review" />;
@@ -82,7 +82,15 @@ export function ShotReviewBar({ desk, gate, inView, shot, actions, reject, menu 
           <Problem desk={desk} />
           <Buttons>
             <UndoButton desk={desk} actions={actions} />
-            {menu}
+            {shot.review.state !== "quarantined" && (
+              <Menu button={<MoreIcon />} label="More actions">
+                <li>
+                  <button type="button" onClick={onQuarantine}>
+                    Quarantine…
+                  </button>
+                </li>
+              </Menu>
+            )}
             {group.length > 1 && (
               <Button title="Approve the group (G)" onClick={once(() => actions.approve(group))}>
                 Approve {formatCount(group.length, "screenshot")}

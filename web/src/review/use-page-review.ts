@@ -6,6 +6,7 @@ import { shotId } from "../gallery/shot-key";
 import { formatCount } from "../lib/format";
 import { navigate } from "../lib/router";
 import { reviewKey } from "../lightbox/keys";
+import { isDoublePress } from "../lightbox/viewer-dialog";
 import { usePageKeys } from "../pull/shortcuts";
 import { type PullUrls, pairHref } from "../pull/urls";
 import { toast } from "../ui";
@@ -38,8 +39,8 @@ export function usePageReview(
     navigate(pairHref(urls, shot, "side", filter));
   };
   usePageKeys((event) => {
-    const key = event.repeat ? null : reviewKey(event);
-    if (!key) return;
+    const key = reviewKey(event);
+    if (!key || isDoublePress(event)) return;
     event.preventDefault();
     const shot = focusedShot(found);
     if (key === "undo") undo();

@@ -10,13 +10,11 @@ import { isDecidable, NO_NOTE, type Note, pairId, pairOf, type Step, undoSteps }
 
 /** The API takes at most this many pairs at a time. */
 const MOST_PAIRS = 1_000;
-/** A second press within this time is part of a double click. */
-const DOUBLE_MS = 200;
 
 export interface ReviewDesk {
   /** The comparison’s shots, with the decisions that are still being sent. */
   shots: ShotWithVerdict[];
-  /** Resolves to whether it was recorded. null: there was nothing to decide, or it was a double click. */
+  /** Resolves to whether it was recorded. null: there was nothing to decide. */
   decide(shots: ShotWithVerdict[], decision: "approved" | "rejected", note?: Note): Promise<boolean> | null;
   /** Takes the last decision back, and returns the first shot it was about. */
   undo: (() => ShotWithVerdict | undefined) | null;
@@ -49,7 +47,6 @@ export function useReviewDesk(
   const [drafts, setDrafts] = useState<Record<string, Note | undefined>>({});
   const [done, setDone] = useState<readonly Done[]>([]);
   const queue = useRef<Promise<unknown>>(Promise.resolve());
-  const lastDecision = useRef(Number.NEGATIVE_INFINITY);
   const shots = useMemo(
     () =>
       shotsWithVerdict(comparison.shots).map((shot) => {
@@ -93,9 +90,7 @@ export function useReviewDesk(
   const decide: ReviewDesk["decide"] = (chosen, decision, note = NO_NOTE) => {
     const isNews = ({ review }: ShotWithVerdict) => decision === "rejected" || review.state !== decision;
     const able = chosen.filter((shot) => isDecidable(shot) && isNews(shot));
-    const now = performance.now();
-    if (able.length === 0 || now - lastDecision.current < DOUBLE_MS) return null;
-    lastDecision.current = now;
+    if (able.length === 0) return null;
     const review: Review = { state: decision, by: login, at: Math.floor(Date.now() / 1000), ...note };
     const sent = record(
       [{ decision, shots: able, ...note }],
