@@ -372,6 +372,14 @@ var CONTRACT = {
     "cannot_shrink_enough": "cannot be shrunk enough",
     "nothing_to_compare": "Nothing to compare: this job uploads {target} at {commit}.",
     "baselines_complete": "Marked {target} at {commit} complete.",
+    "gate_passed": "Nothing is left to review",
+    "gate_waiting": "{shots} to review",
+    "gate_rejected": "Changes were rejected",
+    "gate_blocked_running": "The comparison is still running",
+    "gate_blocked_incomplete": "Some screenshots are missing in this run",
+    "gate_blocked_failed": "The comparison failed",
+    "gate_blocked_no_baseline": "The base branch has no baselines yet",
+    "gate_blocked_not_compared": "The newest commit is not compared yet",
     "gated": "{shots} matched {--fail-on} {verdicts}.",
     "not_gated": "Warning: {--fail-on} {verdicts} doesn't count {shots}: no commit in the base's history has a baseline, so the newest of {branch} was used.",
     "nothing_gated": "{--fail-on} {verdicts} can't pass: commit {commit} has no screenshots. Upload them first",
@@ -436,6 +444,10 @@ var CONTRACT = {
     "forge_sent_no_json": "{forge} answered {path} with something other than JSON",
     "forge_sent_no_list": "{forge} answered {path} with something other than a list",
     "forge_rejects_comment": "{forge} does not accept the comment: {why}",
+    "forge_rejects_status": "{forge} does not accept the commit status: {why}",
+    "forge_has_no_commit": "{forge} has nothing at {path}, or the token may not set commit statuses: {why}. {needs}",
+    "gitlab_has_no_pipeline": "GitLab has no branch and no pipeline of {project} with this commit. It belongs to a fork: run a merge request pipeline in {project} itself",
+    "gitlab_job_has_status_name": "GitLab does not accept the commit status {name}, because the pipeline has a job with the same name: rename the job",
     "listed_but_gone": "{forge} lists our comment, but says it doesn't exist when we change it",
     "from_a_fork": "this pull request comes from a fork, so its job is read-only. {advice}",
     "comment_not_changed": "the screenshots are deleted, but the comment could not be changed: {why}. Run the same command again to finish",
@@ -2210,6 +2222,14 @@ function checked(name, given, read2, takes) {
 }
 
 // src/forges/forge.ts
+var STATUS_NAME = "prshots";
+function statusFields({ state, description, url }, most = 255) {
+  const letters = [...description];
+  const beginning = letters.slice(0, most - 1).join("");
+  const words2 = letters.length > most ? `${beginning.trimEnd()}…` : description;
+  const fields = { context: STATUS_NAME, state, description: words2, target_url: url };
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value));
+}
 function mergeAt(commitSha, branch2) {
   const [sha, name] = [fullCommit(commitSha), branch(branch2)];
   return sha && name ? { commitSha: sha, branch: name } : void 0;
@@ -2265,6 +2285,19 @@ var ForgeApi = class {
     if (value === void 0)
       throw new ForgeError(message("forge_sent_no_json", { forge: this.label, path: pathname }));
     return value;
+  }
+  /** Set a commit's status. A 404 may mean that the token lacks a permission. */
+  async postStatus(path4, json) {
+    const reply = await this.reply("POST", path4, { json });
+    const { label: forge, needs } = this;
+    const why = errorMessage(reply);
+    if (reply.status === 400 || reply.status === 422)
+      throw new ForgeError(message("forge_rejects_status", { forge, why }));
+    if (reply.status === 404) {
+      const { pathname } = new URL(reply.url);
+      throw new ForgeRefusedError(message("forge_has_no_commit", { forge, path: pathname, why, needs }));
+    }
+    this.value(reply);
   }
   #error(reply) {
     const { label: forge, needs } = this;
@@ -2345,8 +2378,13 @@ function textAt(value, ...keys) {
 }
 function errorMessage(reply) {
   const value = parseJson(reply.text);
-  const words2 = textAt(value, "message") || textAt(value, "error_description") || textAt(value, "error", "message");
+  const words2 = objections(value) || textAt(value, "message") || textAt(value, "error_description") || textAt(value, "error", "message");
   return ((words2 || textAt(value, "error") || "no reason given") + scopes(value)).slice(0, 300);
+}
+function objections(value) {
+  const { errors, message: fields } = value ?? {};
+  const found = Array.isArray(errors) ? errors.map((error) => textAt(error, "message")) : Object.entries(typeof fields === "object" ? fields ?? {} : {}).map(([name, why]) => `${name} ${why}`);
+  return found.filter(Boolean).join("; ");
 }
 function scopes(value) {
   const { error } = value ?? {};
@@ -2362,7 +2400,8 @@ function parseJson(text2) {
 }
 
 // src/forges/bitbucket.ts
-var NEEDS = "Bitbucket takes a repository, project or workspace access token with the scope pullrequest:write, or as EMAIL:TOKEN an API token with read:user:bitbucket, read:pullrequest:bitbucket and write:pullrequest:bitbucket (write does not include read)";
+var NEEDS = "Bitbucket takes a repository, project or workspace access token with the scope pullrequest:write, or as EMAIL:TOKEN an API token with read:user:bitbucket, read:pullrequest:bitbucket and write:pullrequest:bitbucket (write does not include read); for commit statuses, it also needs repository or read:repository:bitbucket, and only the token that created a status can change it";
+var STATES2 = { success: "SUCCESSFUL", pending: "INPROGRESS", failure: "FAILED" };
 var PAGING = {
   page: (value) => value?.values,
   next: (_reply, value) => textAt(value, "next")
@@ -2372,11 +2411,13 @@ var Bitbucket = class {
   maxCommentBytes = 32768;
   markerStyle = "link";
   #api;
+  #repository;
   #pullRequests;
   #me = "";
   #hasAsked = false;
   constructor({ api, repository: repository2, token: token2, sender }) {
     this.#api = new ForgeApi(this.label, api, { Authorization: credentials(token2) }, sender, NEEDS);
+    this.#repository = repository2;
     this.#pullRequests = `/repositories/${repository2}/pullrequests`;
   }
   /**
@@ -2411,6 +2452,17 @@ var Bitbucket = class {
   }
   delete(prNumber2, id) {
     return this.#api.remove(`${this.#comments(prNumber2)}/${id}`);
+  }
+  async setStatus(commitSha, status) {
+    const { description } = statusFields(status);
+    await this.#api.postStatus(`/repositories/${this.#repository}/commit/${commitSha}/statuses/build`, {
+      key: STATUS_NAME,
+      name: STATUS_NAME,
+      state: STATES2[status.state],
+      ...description && { description },
+      url: status.url || `https://bitbucket.org/${this.#repository}/commits/${commitSha}`
+      // required
+    });
   }
   /** Bitbucket abbreviates the commit, so it can't be used. */
   async mergeOf() {
@@ -2478,7 +2530,7 @@ async function mergeOf(api, repository2, prNumber2) {
 }
 
 // src/forges/gitea.ts
-var NEEDS2 = "Gitea and Forgejo take the token of Actions where it may write, or an access token with the scopes write:issue and read:user";
+var NEEDS2 = "Gitea and Forgejo take the token of Actions where it may write, or an access token with the scopes write:issue and read:user, and write:repository for commit statuses";
 var Gitea = class {
   label = "Gitea";
   maxCommentBytes = 1e6;
@@ -2510,6 +2562,9 @@ var Gitea = class {
   delete(_prNumber, id) {
     return this.#api.remove(`${this.#issues}/comments/${id}`);
   }
+  setStatus(commitSha, status) {
+    return this.#api.postStatus(`/repos/${this.#repository}/statuses/${commitSha}`, statusFields(status));
+  }
   /** Gitea has no list by commit. */
   async pullRequestsWithHead(headSha) {
     const path4 = `/repos/${this.#repository}/pulls`;
@@ -2535,7 +2590,8 @@ var Gitea = class {
 };
 
 // src/forges/github.ts
-var NEEDS3 = "In GitHub Actions the job needs `permissions: pull-requests: write`; elsewhere, use a token that may write pull requests of this repository";
+var NEEDS3 = "In GitHub Actions the job needs `permissions: pull-requests: write` for the comment and `statuses: write` for the commit status; elsewhere, use a token that may write pull requests and commit statuses of this repository";
+var MAX_DESCRIPTION = 140;
 var PURGE_SECONDS = 5;
 var GitHub = class {
   label = "GitHub";
@@ -2578,6 +2634,10 @@ var GitHub = class {
   delete(_prNumber, id) {
     return this.#api.remove(`${this.#issues}/comments/${id}`);
   }
+  setStatus(commitSha, status) {
+    const path4 = `/repos/${this.#repository}/statuses/${commitSha}`;
+    return this.#api.postStatus(path4, statusFields(status, MAX_DESCRIPTION));
+  }
   async pullRequestsWithHead(headSha) {
     const path4 = `/repos/${this.#repository}/commits/${headSha}/pulls`;
     const entries = await this.#api.entries(path4, { per_page: "100" });
@@ -2607,10 +2667,8 @@ var GitHub = class {
     const reply = await this.#api.reply(method, path4, { json: { body } });
     if (reply.status === 403 && errorMessage(reply).includes("locked"))
       throw new ForgeError(`GitHub takes no comment: ${errorMessage(reply)} Unlock the conversation`);
-    if (reply.status === 422) {
-      const why = objections(reply) || errorMessage(reply);
-      throw new ForgeError(message("forge_rejects_comment", { forge: this.label, why }));
-    }
+    if (reply.status === 422)
+      throw new ForgeError(message("forge_rejects_comment", { forge: this.label, why: errorMessage(reply) }));
     return this.#api.value(reply);
   }
   async #inPullRequest(prNumber2, call) {
@@ -2632,11 +2690,6 @@ var GitHub = class {
     });
   }
 };
-function objections(reply) {
-  const { errors } = parseJson(reply.text) ?? {};
-  const found = Array.isArray(errors) ? errors.map((error) => textAt(error, "message")) : [];
-  return found.filter(Boolean).join("; ").slice(0, 300);
-}
 function proxiedIn(html) {
   const tags = html.match(/<img\b(?:"[^"]*"|'[^']*'|[^>"'])*>/gi) ?? [];
   return tags.filter((tag) => attribute(tag, "data-canonical-src")).map((tag) => attribute(tag, "src")).filter((address2) => /^https?:\/\//.test(address2));
@@ -2651,17 +2704,21 @@ function attribute(tag, name) {
 }
 
 // src/forges/gitlab.ts
-var NEEDS4 = "GitLab takes a project, group or personal access token with the scope api and at least the role Reporter; the job's own CI_JOB_TOKEN may not write notes";
+var NEEDS4 = "GitLab takes a project, group or personal access token with the scope api and at least the role Reporter, or Developer for commit statuses; the job's own CI_JOB_TOKEN may write neither notes nor commit statuses";
 var GitLab = class {
   label = "GitLab";
   maxCommentBytes = 1e6;
   markerStyle = "html";
   #api;
+  #repository;
   #mergeRequests;
+  #statuses;
   #pages = /* @__PURE__ */ new Map();
   constructor({ api, repository: repository2, token: token2, sender }) {
     this.#api = new ForgeApi(this.label, api, { Authorization: `Bearer ${token2}` }, sender, NEEDS4);
+    this.#repository = repository2;
     this.#mergeRequests = `/projects/${encodeURIComponent(repository2)}/merge_requests`;
+    this.#statuses = `/projects/${encodeURIComponent(repository2)}/statuses`;
   }
   async me() {
     return textAt(await this.#api.call("GET", "/user"), "username") || void 0;
@@ -2683,6 +2740,21 @@ var GitLab = class {
   }
   delete(prNumber2, id) {
     return this.#api.remove(`${this.#notes(prNumber2)}/${id}`);
+  }
+  async setStatus(commitSha, status) {
+    const path4 = `${this.#statuses}/${commitSha}`;
+    const fields = { ...statusFields(status), state: status.state === "failure" ? "failed" : status.state };
+    try {
+      await this.#api.postStatus(path4, fields);
+    } catch (error) {
+      const words2 = error instanceof ForgeError ? error.message : "";
+      if (words2.includes("References for commit"))
+        throw new ForgeRefusedError(message("gitlab_has_no_pipeline", { project: this.#repository }));
+      if (words2.includes("already been taken"))
+        throw new ForgeError(message("gitlab_job_has_status_name", { name: STATUS_NAME }));
+      if (!words2.includes("Cannot transition")) throw error;
+      for (const state of ["canceled", fields.state]) await this.#api.postStatus(path4, { ...fields, state });
+    }
   }
   async mergeOf(prNumber2) {
     const found = await this.#api.call("GET", `${this.#mergeRequests}/${prNumber2}`);

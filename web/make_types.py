@@ -18,6 +18,7 @@ from prshots.contract.limits import Policy
 from prshots.contract.replies import ComparisonState, GateState, GroupKind, ReviewState, Verdict
 from prshots.server.api import login
 from prshots.server.api.dashboard import view_types
+from prshots.server.domain.outbox.models import DeliveryKind
 from prshots.server.domain.projects.models import Role
 
 HEAD = """/**
@@ -26,7 +27,7 @@ HEAD = """/**
  * Generated from src/prshots/server/api: change the types there and run `make format`.
  */
 """
-_ENUMS = (Role, Policy, Verdict, ComparisonState, GroupKind, ReviewState, GateState, ForgeKind)
+_ENUMS = (Role, Policy, Verdict, ComparisonState, GroupKind, ReviewState, GateState, ForgeKind, DeliveryKind)
 _PLAIN = {str: "string", int: "number", float: "number", bool: "boolean", NoneType: "null"}
 
 

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager, closing
 from pathlib import Path
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import insert, select
 
 from prshots.contract.errors import InvalidInputError, MovedError, MoveError, RecordsError
 from prshots.contract.object_names import OWNER_MARK, origin_key
@@ -30,6 +30,7 @@ from prshots.server.move.estimate import estimate
 from prshots.server.move.plan import MovePlan, settings_to_use
 from prshots.server.move.source import open_source
 from prshots.server.move.steps import move
+from support import neighbor
 from support.engine_servers import PostgreSQL, SeaweedFS
 from support.stores_and_records import SqlRecords, a_pair, a_project, a_token, an_image, put_migrated_sqlite
 
@@ -55,6 +56,10 @@ def place(
         )
 
     return make
+
+
+_REVIEWED = ("decisions", "asked_pairs", "quarantines", "branch_pixels", "connections", "outbox")
+"""Tables without foreign keys, so their rows need no project."""
 
 
 def _bytes_of(image: Image) -> bytes:
@@ -83,6 +88,9 @@ class _Shop:
         known = [(added[0].shot, added[0].sha256 or "")]
         assert await self.records.add_references(self.project.id, 7, "d" * 40, known, 1) == [True]
         await self.records.keep_reply(KeptReply(self.project.id, "key", Uploaded("0", "http://img", "!"), 1))
+        with self.records._database.engine.begin() as connection:
+            for table in _REVIEWED:
+                connection.execute(insert(metadata.tables[table]), neighbor._rows()[table])
         after, before = a_pair(self.project)
         for image in (after, before):
             await self.store.put(image.key, [_bytes_of(image)])
@@ -177,6 +185,7 @@ async def test_moves_everything_including_later_changes(
     report = await _move(_plan(source, target), verify=True)
     assert len(late) == 4
     assert _rows(source) == _rows(target)
+    assert all(_rows(target)[table] for table in _REVIEWED)
     expected = await _objects(source)
     assert await _objects(target) == expected
     assert len(expected) == 12 + 2 - 1 - 4 + 4 * 4 + 4 + 1

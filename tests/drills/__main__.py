@@ -84,12 +84,21 @@ def _move(options: argparse.Namespace, seed: int) -> Iterator[Result]:
         yield MoveDrill(site, postgresql, seaweedfs, options.images, options.kills, seed).run()
 
 
+def _outbox(options: argparse.Namespace, seed: int) -> Iterator[Result]:
+    from drills.outbox import SETTINGS, OutboxDrill, SlowForge
+    from drills.sites import running_site
+
+    with _folder() as folder, running_site(options.engines, folder, SETTINGS) as site, SlowForge() as forge:
+        yield OutboxDrill(site, forge, options.kills, seed).run(options.engines)
+
+
 def _all(options: argparse.Namespace, seed: int) -> Iterator[Result]:
     """Run the full series, or a share of it."""
     kills, count = max(1, int(1_000 * options.share)), max(1, int(1_000_000 * options.share))
     for engines in ("embedded", "shared"):
         yield from _kill(argparse.Namespace(engines=engines, kills=kills), seed)
         yield from _compare(argparse.Namespace(engines=engines, comparisons=max(1, kills // 5)), seed)
+        yield from _outbox(argparse.Namespace(engines=engines, kills=max(1, kills // 2)), seed)
     yield from _move(argparse.Namespace(images=max(100, kills * 100), kills=max(2, kills // 25)), seed)
     yield from _requests(argparse.Namespace(count=count), seed)
     yield from _urls(argparse.Namespace(count=count), seed)
@@ -123,7 +132,9 @@ def _options() -> argparse.Namespace:
     kill.add_argument("--kills", type=int, default=1_000, help="default: 1000")
     compare = add("compare", "kill -9 while pull requests are compared", _compare)
     compare.add_argument("--comparisons", type=int, default=200, help="default: 200")
-    for on_engines in (kill, compare):
+    outbox = add("outbox", "kill -9 while people decide, with a forge that gets every status", _outbox)
+    outbox.add_argument("--kills", type=int, default=500, help="default: 500")
+    for on_engines in (kill, compare, outbox):
         on_engines.add_argument(
             "--engines", choices=("embedded", "shared"), default="embedded",
             help="SQLite and a folder (default), or two replicas on PostgreSQL, S3 and Valkey",
@@ -135,7 +146,7 @@ def _options() -> argparse.Namespace:
     requests.add_argument("--count", type=int, default=1_000_000, help="default: 1000000")
     urls = add("urls", "altered image URLs to delivery", _urls)
     urls.add_argument("--count", type=int, default=1_000_000, help="default: 1000000")
-    every = add("all", "all of them, kill and compare on both sets of engines", _all)
+    every = add("all", "all of them; kill, compare and outbox on both sets of engines", _all)
     every.add_argument(
         "--share", type=float, default=1.0, help="a share of the full series, such as 0.01; default: 1"
     )

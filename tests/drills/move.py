@@ -47,7 +47,7 @@ class MovableSite(EmbeddedSite):
     engines_die = True  # during the stop of writes, and after it, a 503 is right
 
     def __init__(self, folder: Path, seaweedfs: SeaweedFS) -> None:
-        super().__init__(folder)
+        super().__init__(folder, {})
         self._seaweedfs = seaweedfs
 
     @property

@@ -173,8 +173,8 @@ class EmbeddedSite(Site):
 
     kinds = ("api",) * 4 + ("delivery",) * 4 + ("web",) * 4 + ("sweep", "supervisor")
 
-    def __init__(self, folder: Path) -> None:
-        super().__init__([Service(folder, {"UPLOADS_PER_MINUTE": "1000000"})])
+    def __init__(self, folder: Path, settings: Mapping[str, str]) -> None:
+        super().__init__([Service(folder, {"UPLOADS_PER_MINUTE": "1000000", **settings})])
         self.service = self.replicas[0]
 
     def snapshot(self, *queries: str) -> list[Rows]:
@@ -202,7 +202,14 @@ class SharedSite(Site):
     )
     engines_die = True
 
-    def __init__(self, folder: Path, postgresql: PostgreSQL, seaweedfs: SeaweedFS, valkey: Valkey) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        settings: Mapping[str, str],
+        postgresql: PostgreSQL,
+        seaweedfs: SeaweedFS,
+        valkey: Valkey,
+    ) -> None:
         self._engines: Mapping[str, Server] = {
             "postgresql": postgresql,
             "seaweedfs": seaweedfs,
@@ -210,17 +217,18 @@ class SharedSite(Site):
         }
         self._database = postgresql.new_database()
         self._bucket = seaweedfs.client(bucket := seaweedfs.new_bucket())
-        settings = {
+        shared = {
             "DATABASE_URL": self._database,
             "STORE_URL": seaweedfs.store_url(bucket),
             "COUNTER_URL": valkey.url,
             "UPLOADS_PER_MINUTE": "1000000",
             "SIGNING_KEYS_FILE": str(folder / "keys"),  # like a secret that is mounted on both machines
+            **settings,
         }
         replicas = []
         for name in ("one", "two"):
             (folder / name).mkdir()
-            replicas.append(Service(folder / name, dict(settings)))
+            replicas.append(Service(folder / name, dict(shared)))
         super().__init__(replicas)
 
     def start(self) -> None:
@@ -276,17 +284,17 @@ class SharedSite(Site):
 
 
 @contextmanager
-def running_site(engines: str, folder: Path) -> Iterator[Site]:
+def running_site(engines: str, folder: Path, settings: Mapping[str, str] = {}) -> Iterator[Site]:
     """Run an installation on these engines, "embedded" or "shared", and stop it at the end."""
     with ExitStack() as stack:
         if engines == "embedded":
-            site: Site = EmbeddedSite(folder)
+            site: Site = EmbeddedSite(folder, settings)
         else:
             postgresql = stack.enter_context(running_postgresql())
             seaweedfs = stack.enter_context(running_seaweedfs())
             valkey = stack.enter_context(running_valkey())
             stack.enter_context(patch.dict(os.environ, seaweedfs.credentials))
-            site = SharedSite(folder, postgresql, seaweedfs, valkey)
+            site = SharedSite(folder, settings, postgresql, seaweedfs, valkey)
         stack.callback(site.stop)
         site.start()
         yield site

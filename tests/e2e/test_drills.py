@@ -9,6 +9,8 @@ import pytest
 from drills.compare import CompareDrill
 from drills.kill import KillDrill
 from drills.move import MoveDrill, running_movable_site
+from drills.outbox import SETTINGS as CONNECTED
+from drills.outbox import OutboxDrill, SlowForge
 from drills.requests import SETTINGS, RequestsDrill
 from drills.sites import running_site
 from drills.urls import prepared_drill
@@ -22,7 +24,7 @@ KILLS = {"embedded": 5, "shared": 10}
 PAUSE_SECONDS = 1.0
 """Between two requests of a client, at most: most of the time goes into starting what was killed."""
 
-COMPARISONS = 2
+COMPARISONS, OUTBOX_KILLS = 2, 4
 SEED = 12
 REQUESTS, URLS = 3_000, 5_000
 
@@ -61,6 +63,13 @@ def test_a_killed_move_loses_nothing(tmp_path: Path, seed: int) -> None:
     assert drill.wrong == []
     assert result.count == 2
     assert result.figures["uploads acknowledged"] > 5
+
+
+def test_killed_processes_send_no_status_after_a_newer_one(tmp_path: Path, seed: int) -> None:
+    with running_site("embedded", tmp_path, CONNECTED) as site, SlowForge() as forge:
+        result = OutboxDrill(site, forge, OUTBOX_KILLS, seed).run("embedded")
+    assert result.violations == 0, result
+    assert result.figures["statuses"] > OUTBOX_KILLS
 
 
 def test_no_mutated_request_breaks_the_service(tmp_path: Path) -> None:

@@ -1,5 +1,7 @@
 """Cases where a decision must hold or must be asked for again, each with real git and the real service."""
 
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -25,7 +27,7 @@ class Reviewer:
         self.person = person
 
     def decide(self, found: Found, decision: str, *names: str, **more: object) -> httpx.Response:
-        pull = urlsplit(found.json["dashboard_url"]).path
+        pull = urlsplit(found.json["dashboard_url"]).path.replace("/prs/", "/pulls/")
         pairs = [{key: shot[key] for key in PAIR} for shot in found.json["shots"] if shot["name"] in names]
         return self.person.ask("POST", f"{pull}/decisions", decision=decision, pairs=pairs, **more)
 
@@ -47,8 +49,9 @@ def shop(shared_service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.fixture
-def reviewer(shared_service: Service) -> Reviewer:
-    return Reviewer(sign_in(shared_service, operator=True))
+def reviewer(shared_service: Service) -> Iterator[Reviewer]:
+    with sign_in(shared_service, operator=True) as person:
+        yield Reviewer(person)
 
 
 def changed(shop: Shop, shots: Shots | None = None, number: int = 1, **options: Any) -> Found:
@@ -141,10 +144,11 @@ def test_images_of_a_newer_commit_block_until_they_are_compared(shop: Shop, revi
 
 def test_reviewers_who_decide_at_once_or_late(shop: Shop, reviewer: Reviewer) -> None:
     """The newest decision counts. A decision about a pair that changed meanwhile is refused as a whole."""
-    other = Reviewer(sign_in(shop.service, operator=True))
     shop.work.branch("change")
     first = changed(shop, {"home": 2, "cart": 2})
-    assert other.decide(first, "rejected", "cart", note="Too bright").json()["gate"]["state"] == "rejected"
+    with sign_in(shop.service, operator=True) as person:
+        reply = Reviewer(person).decide(first, "rejected", "cart", note="Too bright")
+    assert reply.json()["gate"]["state"] == "rejected"
     rejected = latest(shop)
     review = rejected.json["shots"][0]["review"]
     assert (states(rejected)["cart"], review["note"]) == ("rejected", "Too bright")
@@ -169,3 +173,36 @@ def test_a_forks_pull_request_is_reviewed_like_any_other(shop: Shop, reviewer: R
     found = changed(shop, fork=True)
     assert gate(found) == ("waiting", 1)
     assert reviewer.approve(found, "cart")["state"] == "passed"
+
+
+def test_a_stacked_pull_request_asks_about_what_it_shows(shop: Shop, reviewer: Reviewer) -> None:
+    """Its base branch has no baselines, so it shows the changes of both, and each pull request has its decisions."""
+    shop.work.branch("change")
+    below = changed(shop)
+    assert reviewer.approve(below, "cart")["state"] == "passed"
+    shop.work.push("change")
+    shop.work.branch("stacked")
+    found = changed(shop, {"home": 3, "cart": 2}, number=2, target="change")
+    assert (found.state, gate(found)) == ("compared", ("waiting", 2))
+    assert reviewer.approve(found, "home", "cart")["state"] == "passed"
+    assert gate(latest(shop)) == ("passed", 0)
+
+
+def test_a_decision_during_a_comparison_counts_or_is_refused(shop: Shop, reviewer: Reviewer) -> None:
+    """A shot whose pixels are known again can be decided at once, and the decision is there in the end."""
+    many = {f"page{number}": 1 for number in range(20)}
+    shop.build(shop.work.head, {"home": 1, "cart": 1} | many)
+    shop.work.branch("change")
+    first = changed(shop, {"home": 1, "cart": 2} | many)
+    with ThreadPoolExecutor(1) as thread:
+        other = dict.fromkeys(many, 2)
+        second = thread.submit(changed, shop, {"home": 1, "cart": 2} | other)
+        statuses = []
+        while not second.done():
+            statuses.append(reviewer.decide(first, "approved", "cart").status_code)
+        found = second.result()
+    assert statuses
+    assert set(statuses) <= {200, 409}
+    if 200 not in statuses[-1:]:
+        assert reviewer.decide(found, "approved", "cart").status_code == 200
+    assert (states(latest(shop))["cart"], gate(latest(shop))) == ("approved", ("waiting", 20))

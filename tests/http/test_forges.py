@@ -45,6 +45,8 @@ class GitHubAsTheOthers:
         self.token, self.read_only_token = github.token, github.fork_token
         self.pr_number = github.new_pr()
         self.propose = github.propose
+        self.statuses = github.statuses
+        self.unknown_commit, self.no_status_token = github.unknown_commit, github.no_status_token
 
     def comments(self) -> list[Written]:
         found = self._github.comments(self.pr_number)

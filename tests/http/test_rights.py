@@ -9,10 +9,15 @@ import httpx
 import pytest
 
 from prshots.server.api.dashboard.routes import ROUTES
+from support.drawn_pages import drawn_page, sha
+from support.http_server import answering, as_json
+from support.project_client import Project
 from support.service import Service, upload
 from support.signed_in_people import Person, sign_in
 
 CLAIMS = {"project_path": "team/web"}
+CART = {"name": "cart", "viewport": "320x240", "commit_sha": sha("2")}
+PAIR = ("name", "viewport", "theme", "pixels_before", "pixels_after")
 DELETE_ORGANIZATION = ("DELETE", "/organizations/{organization_id}")
 JOIN = ("POST", "/organizations/{organization_id}/members")
 INVITE = ("POST", "/organizations/{organization_id}/invitations")
@@ -20,8 +25,11 @@ TOKENS_OF_MEMBER = ("GET", "/organizations/{organization_id}/members/{member_id}
 CHANGE_MEMBER = ("PATCH", "/organizations/{organization_id}/members/{member_id}")
 REMOVE_MEMBER = ("DELETE", "/organizations/{organization_id}/members/{member_id}")
 DELETE_PROJECT = ("POST", "/projects/{project_id}/delete")
+DECIDE = ("POST", "/projects/{project_id}/pulls/{pr_number}/decisions")
+CONNECT = ("PUT", "/projects/{project_id}/connection")
+DISCONNECT = ("DELETE", "/projects/{project_id}/connection")
 OF_MEMBER = {CHANGE_MEMBER, REMOVE_MEMBER, TOKENS_OF_MEMBER}
-OWNERS_ONLY = {DELETE_PROJECT, DELETE_ORGANIZATION, INVITE, *OF_MEMBER}
+OWNERS_ONLY = {DELETE_PROJECT, DELETE_ORGANIZATION, INVITE, *OF_MEMBER, CONNECT, DISCONNECT}
 BODIES: dict[tuple[str, str], dict[str, object]] = {
     ("POST", "/organizations"): {"name": "new"},
     ("POST", "/projects"): {"name": "new"},
@@ -35,6 +43,8 @@ BODIES: dict[tuple[str, str], dict[str, object]] = {
     },
     INVITE: {"login": "somebody", "role": "member"},
     CHANGE_MEMBER: {"role": "member"},
+    CONNECT: {"forge": "gitea", "url": "", "repository": "acme/shop", "token": "t0ken"},
+    DECIDE: {"decision": "approved"},
 }
 NOWHERE = {
     "project_id": "0" * 16,
@@ -58,13 +68,19 @@ class World(NamedTuple):
     member: Person
     stranger: Person
     places: dict[str, str]
+    forge_url: str
+    changed: dict[str, str]
 
     def ask(self, who: httpx.Client, method: str, path: str, **other: str) -> httpx.Response:
         body = dict(BODIES.get((method, path), {}))
         if (method, path) == ("POST", "/projects"):
             body |= {"organization_id": (self.places | other)["organization_id"]}
+        if (method, path) == CONNECT:
+            body |= {"url": self.forge_url}
         if (method, path) == ("POST", "/organizations"):
             body |= {"name": secrets.token_hex(4)}
+        if (method, path) == DECIDE:
+            body |= {"pairs": [self.changed]}
         url = f"/v1/dashboard{path.format(**(self.places | other))}"
         return who.request(method, url, json=body if method != "GET" else None)
 
@@ -81,23 +97,34 @@ def people(shared_service: Service) -> Iterator[tuple[Person, Person, Person]]:
 
 
 @pytest.fixture(scope="module")
-def quiet_world(shared_service: Service, people: tuple[Person, Person, Person]) -> World:
+def forge_url() -> Iterator[str]:
+    """Run a forge with every repository."""
+    with answering(lambda *_: as_json(200, {})) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def quiet_world(shared_service: Service, people: tuple[Person, Person, Person], forge_url: str) -> World:
     """Share one world between the tests that change nothing in it."""
-    return _made(shared_service, *people)
+    return _made(shared_service, people, forge_url)
 
 
 @pytest.fixture
 def world(
-    request: pytest.FixtureRequest, shared_service: Service, people: tuple[Person, Person, Person]
+    request: pytest.FixtureRequest,
+    shared_service: Service,
+    people: tuple[Person, Person, Person],
+    forge_url: str,
 ) -> World:
     """Make a separate world for each test that may change it."""
     if "method" in request.fixturenames and request.getfixturevalue("method") == "GET":
         found: World = request.getfixturevalue("quiet_world")
         return found
-    return _made(shared_service, *people)
+    return _made(shared_service, people, forge_url)
 
 
-def _made(service: Service, owner: Person, member: Person, stranger: Person) -> World:
+def _made(service: Service, people: tuple[Person, Person, Person], forge_url: str) -> World:
+    owner, member, _ = people
     organization = owner.organization(member)
     project = owner.ask("POST", "/projects", name="theirs", organization_id=organization).json()["id"]
     token = owner.ask("POST", f"/projects/{project}/tokens", label="ci").json()
@@ -105,7 +132,10 @@ def _made(service: Service, owner: Person, member: Person, stranger: Person) -> 
         "POST", f"/projects/{project}/trusts", issuer="https://gitlab.com", claims=CLAIMS
     ).json()
     with service.client(token["secret"]) as client:
-        image = upload(client).json()["id"]
+        project_client = Project(client)
+        project_client.build("1", cart=drawn_page())
+        image = upload(client, drawn_page(button="#d70022"), **CART).json()["id"]
+        (shot,) = project_client.compare("2", "1")["shots"]
     places = {
         "project_id": project,
         "organization_id": organization,
@@ -115,7 +145,7 @@ def _made(service: Service, owner: Person, member: Person, stranger: Person) -> 
         "member_id": member.user_id,
         "pr_number": "7",
     }
-    return World(service, owner, member, stranger, places)
+    return World(service, *people, places, forge_url, {key: shot[key] for key in PAIR})
 
 
 def said(reply: httpx.Response) -> tuple[int, str, set[str]]:
@@ -126,9 +156,12 @@ def untouched(world: World) -> None:
     """Check that nothing in the world has changed."""
     owner, places = world.owner, world.places
     project = owner.get_json(f"/projects/{places['project_id']}")
-    assert (project["name"], project["images"], project["retain_days"]) == ("theirs", 1, None)
+    assert (project["name"], project["images"], project["retain_days"]) == ("theirs", 2, None)
+    compared = owner.get_json(f"/projects/{places['project_id']}/pulls/7/comparison")["comparison"]
+    assert compared["gate"]["state"] == "waiting"
     (token,) = owner.get_json(f"/projects/{places['project_id']}/tokens")["tokens"]
     assert token["revoked_at"] is None
+    assert owner.get_json(f"/projects/{places['project_id']}/connection") == {"connection": None}
     (trust,) = owner.get_json(f"/projects/{places['project_id']}/trusts")["trusts"]
     assert trust["claims"] == CLAIMS
     members = owner.get_json(f"/organizations/{places['organization_id']}/members")["members"]

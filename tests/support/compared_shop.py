@@ -84,18 +84,23 @@ class Shop:
         shots: Shots,
         *options: str,
         fork: bool = False,
+        target: str = "main",
         compare: tuple[str, ...] = (),
     ) -> Found:
         """Run CI for a pull request: upload, then compare."""
-        built = self.work.merge_ref(number, self.work.git("rev-parse", "origin/main"), head)
+        built = self.work.merge_ref(number, self.work.git("rev-parse", f"origin/{target}"), head)
         job = self._job(f"refs/pull/{number}/merge")
         env = self._env(
-            "pull_request", self.event(number, head, fork=fork), f"refs/pull/{number}/merge", built
+            "pull_request",
+            self.event(number, head, fork=fork, target=target),
+            f"refs/pull/{number}/merge",
+            built,
         )
         done = self._run(job, env, shots, "upload", "shots", *options)
         assert done.returncode == 0, done.stderr
         said = self._run(job, env, {}, "compare", "--json", *compare)
         found = json.loads(said.stdout)
+        assert "error" not in found, (found, said.stderr)
         assert f"Dashboard: {found['dashboard_url']}" == done.stderr.splitlines()[-1]
         return Found(said.returncode, done.stderr + said.stderr, found)
 
@@ -109,14 +114,14 @@ class Shop:
         assert done.returncode == 0, done.stderr
         return done.stderr
 
-    def event(self, number: int, head: str, *, fork: bool = False) -> dict[str, Any]:
+    def event(self, number: int, head: str, *, fork: bool = False, target: str = "main") -> dict[str, Any]:
         repository = {"full_name": "octo/shop", "default_branch": "main"}
         pull = {
             "number": number,
             "title": "A change",
             "user": {"login": "ann"},
             "head": {"sha": head, "ref": "change", "repo": {"full_name": "ann/shop"} if fork else repository},
-            "base": {"ref": "main", "repo": repository},
+            "base": {"ref": target, "repo": repository},
         }
         return {"action": "synchronize", "repository": repository, "pull_request": pull}
 

@@ -8,6 +8,8 @@ from prshots.server.adapters.sql.comparison.comparisons import SqlComparisons
 from prshots.server.adapters.sql.database.database import Database
 from prshots.server.adapters.sql.images.put_urls import SqlPutUrls
 from prshots.server.adapters.sql.images.staging import SqlStaged
+from prshots.server.adapters.sql.outbox.connections import SqlConnections
+from prshots.server.adapters.sql.outbox.outbox import SqlOutbox
 from prshots.server.adapters.sql.overview import SqlOverview
 from prshots.server.adapters.sql.people import SqlPeople
 from prshots.server.adapters.sql.projects.trusts import SqlTrusts
@@ -15,6 +17,7 @@ from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
 from prshots.server.domain.comparison.ports import BaselineRecords, ComparisonRecords
 from prshots.server.domain.images.models import Image, PullRequestRecord
 from prshots.server.domain.images.ports import Overview, PutUrlRecords, StagedRecords
+from prshots.server.domain.outbox.ports import ConnectionRecords, OutboxRecords
 from prshots.server.domain.people.models import User
 from prshots.server.domain.people.ports import People
 from prshots.server.domain.projects.models import LOCAL_ORGANIZATION, Project, Role
@@ -35,6 +38,8 @@ class Stores:
         self._open, self._opened = open_database, [self.records]
         self.people = watch.over(SqlPeople(self.database), People)
         self.overview = watch.over(SqlOverview(self.database), Overview)
+        self.connections = watch.over(SqlConnections(self.database), ConnectionRecords)
+        self.outbox = watch.over(SqlOutbox(self.database), OutboxRecords)
         self.trusts = watch.over(SqlTrusts(self.database), TrustRecords)
         self.upkeep = watch.over(SqlUpkeep(self.database), Upkeep)
         self.baselines = watch.over(SqlBaselines(self.database), BaselineRecords)

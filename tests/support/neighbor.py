@@ -148,6 +148,7 @@ def _review() -> Rows:
     shot = {"project_id": ID, "name": "cart", "viewport": "1280x800", "theme": ""}
     pair = {"pixels_before": HASHES[0], "pixels_after": HASHES[1]}
     said = {"decision": "approved", "by": ID, "user_id": ID, "at": NEVER, "note": ""}
+    said |= {"is_newest": True}
     forge = {"forge": "github", "api_url": "https://n.example", "repository": "n/n", "kid": "k9"}
     return {
         "decisions": [{**of_pull, **shot, **pair, **said}],

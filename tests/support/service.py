@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import httpx
 import pytest
@@ -19,6 +20,9 @@ import pytest
 from prshots.contract.limits import Policy
 from support.free_ports import free_port
 from support.processes import completed
+
+if TYPE_CHECKING:
+    from prshots.server.config.settings import Settings
 
 PRSHOTS = Path(sys.executable).with_name("prshots")
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -90,6 +94,14 @@ class Service:
             **{f"PRSHOTS_{name}": value for name, value in self.settings.items()},
         }
 
+    @property
+    def parsed_settings(self) -> "Settings":
+        """The service's settings, for code that works on its database."""
+        from prshots.server.config.settings import PREFIX, SETTINGS, Settings
+
+        given = {name.removeprefix(PREFIX).lower(): value for name, value in self.env.items()}
+        return Settings(**{name: given[name] for name in SETTINGS if name in given})
+
     def start(self) -> "Service":
         with (self.folder / "serve.log").open("ab") as log:
             self.process = subprocess.Popen([PRSHOTS, "serve"], env=self.env, stdout=log, stderr=log)
@@ -143,11 +155,9 @@ class Service:
 
         This skips the two commands, which take two seconds: nearly every test starts here.
         """
-        from prshots.server.config.settings import PREFIX, SETTINGS, Settings
         from prshots.server.wiring import open_accounts
 
-        given = {name.removeprefix(PREFIX).lower(): value for name, value in self.env.items()}
-        settings = Settings(**{name: given[name] for name in SETTINGS if name in given})
+        settings = self.parsed_settings
 
         async def make() -> str:
             async with open_accounts(settings) as (accounts, _):

@@ -20,6 +20,7 @@ import pytest
 
 from prshots.contract.errors import RecordsFullError
 from prshots.contract.limits import Policy
+from prshots.server.adapters.forges.token_encryption import encrypt_again
 from prshots.server.adapters.keys import FixedKeys
 from prshots.server.adapters.objects.disk import DiskStore
 from prshots.server.adapters.private_files import create_private_file, make_private_folder
@@ -32,6 +33,8 @@ from prshots.server.adapters.sql.database.schema import metadata
 from prshots.server.adapters.sql.images.images import SqlImages
 from prshots.server.adapters.sql.images.put_urls import SqlPutUrls
 from prshots.server.adapters.sql.images.staging import SqlStaged
+from prshots.server.adapters.sql.outbox.connections import SqlConnections
+from prshots.server.adapters.sql.outbox.outbox import SqlOutbox
 from prshots.server.adapters.sql.overview import SqlOverview
 from prshots.server.adapters.sql.people import SqlPeople
 from prshots.server.adapters.sql.projects.projects import SqlProjects, SqlTokens
@@ -48,6 +51,7 @@ from support import neighbor
 if TYPE_CHECKING:
     from support.engine_servers import PostgreSQL
 
+ONE_KEY = KeyRing.parse(f"k1:{'0' * 64}")
 NOW = 1_800_000_000
 DAY = 86_400
 
@@ -194,6 +198,8 @@ def engines_of(records: SqlRecords, store: ObjectStore) -> UpkeepEngines:
         SqlPutUrls(database),
         records,
         records,
+        SqlOutbox(database),
+        functools.partial(encrypt_again, SqlConnections(database), lambda: ONE_KEY),
     )
 
 
@@ -203,7 +209,7 @@ def image_service(records: SqlRecords, store: ObjectStore, clock: Callable[[], f
         records=records,
         projects=records,
         store=store,
-        keys=FixedKeys(KeyRing.parse(f"k1:{'0' * 64}")),
+        keys=FixedKeys(ONE_KEY),
         img_url="http://img",
         web_url="http://web",
         clock=clock,

@@ -10,7 +10,8 @@ from prshots.server.domain.images.models import Image, PullRequestRecord
 from prshots.server.domain.people.models import User
 from prshots.server.domain.projects.models import Organization, Project, Trust, UploadToken
 
-CONVERTED = {"organization", "claims", "pins", "refused_ids"}  # a mapping in a record is an object in JSON
+# A mapping in a record is an object in JSON, and joined names are a list.
+CONVERTED = {"organization", "claims", "pins", "refused_ids", "review_verdicts"}
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,19 @@ from types import UnionType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from prshots.contract import validate
-from prshots.contract.replies import ComparedShot, Comparison, ComparisonState, Verdict
+from prshots.contract.replies import (
+    NO_REVIEW,
+    NOT_COMPARED,
+    ComparedShot,
+    Comparison,
+    ComparisonState,
+    Gate,
+    GateState,
+    Pin,
+    Review,
+    ReviewState,
+    Verdict,
+)
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -36,13 +48,24 @@ def comparison_from(value: Mapping[str, Any]) -> ComparisonReply:
         counts={Verdict(verdict).value: int(count) for verdict, count in dict(value["counts"]).items()},
         shots=[_shot(shot) for shot in value["shots"]],
         dashboard_url=validate.address(value["dashboard_url"]),
+        gate=_gate(value["gate"]) if "gate" in value else NOT_COMPARED,
         json=value,
     )
 
 
 def _shot(value: Mapping[str, Any]) -> ComparedShot:
     verdict, pixels = Verdict(value["verdict"]), int(value["pixels"] or 0)
-    return reply_from(ComparedShot, value, verdict=verdict, pixels=pixels)
+    review = _review(value["review"]) if "review" in value else NO_REVIEW
+    return reply_from(ComparedShot, value, verdict=verdict, pixels=pixels, review=review)
+
+
+def _gate(value: Mapping[str, Any]) -> Gate:
+    return reply_from(Gate, value, state=GateState(value["state"]))
+
+
+def _review(value: Mapping[str, Any]) -> Review:
+    pin = value.get("pin") and Pin(float(value["pin"]["x"]), float(value["pin"]["y"]))
+    return reply_from(Review, value, state=ReviewState(value["state"]), pin=pin)
 
 
 def reply_from(kind: type[R], value: Mapping[str, Any], **read: object) -> R:

@@ -12,10 +12,12 @@ class PrshotsError(Exception):
     """The base of all errors that prshots raises on purpose.
 
     `count_request` is set if the error is part of an outage, which has its own line in the log. Call it for
-    each request that fails with the error, instead of logging another line.
+    each request that fails with the error, instead of logging another line. `retry_after` is how many seconds
+    the other side asked us to wait, or 0.
     """
 
     count_request: Callable[[], None] | None = None
+    retry_after = 0.0
 
 
 class SettingsError(PrshotsError):

@@ -2,7 +2,7 @@
 
 import base64
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import quote
 
 import httpx
@@ -10,7 +10,7 @@ import httpx
 from prshots.contract import validate
 from prshots.contract.comments import Marker
 from prshots.contract.errors import ForgeRefusedError, NotFoundError
-from prshots.contract.gates import STATUS_NAME, CommitState, CommitStatus
+from prshots.contract.gates import CommitState, CommitStatus
 from prshots.forges.forge import (
     Comment,
     Forge,
@@ -20,12 +20,6 @@ from prshots.forges.forge import (
     review_state,
 )
 from prshots.forges.forge_api import text_at
-
-_STATES = {
-    CommitState.SUCCESS: "SUCCESSFUL",
-    CommitState.PENDING: "INPROGRESS",
-    CommitState.FAILURE: "FAILED",
-}
 
 
 class Bitbucket(Forge):
@@ -37,8 +31,14 @@ class Bitbucket(Forge):
     needs = (
         "Bitbucket needs a repository, project or workspace access token with the scope pullrequest:write, "
         "or as EMAIL:TOKEN an API token with read:user:bitbucket, read:pullrequest:bitbucket and "
-        "write:pullrequest:bitbucket (write does not include read)"
+        "write:pullrequest:bitbucket (write does not include read). For commit statuses, it also needs "
+        "repository or read:repository:bitbucket, and only the token that created a status can change it"
     )
+    states: ClassVar = {
+        CommitState.SUCCESS: "SUCCESSFUL",
+        CommitState.PENDING: "INPROGRESS",
+        CommitState.FAILURE: "FAILED",
+    }
     _pulls_name = "pullrequests"
     _me: str | None = None
     _has_asked = False
@@ -91,16 +91,12 @@ class Bitbucket(Forge):
     def delete(self, pr_number: int, comment_id: str) -> None:
         self._remove(f"{self._comments(pr_number)}/{comment_id}")
 
-    def set_status(self, commit_sha: str, status: CommitStatus) -> None:
-        body = {
-            "key": STATUS_NAME,
-            "name": STATUS_NAME,
-            "state": _STATES[status.state],
-            "description": status.description,
-            "url": status.url,
-        }
+    def _status_request(self, commit_sha: str, status: CommitStatus) -> tuple[str, dict[str, str]]:
+        _, body = super()._status_request(commit_sha, status)
+        name, url = body.pop("context"), body.pop("target_url", "")
+        commit_page = f"https://bitbucket.org/{quote(self._repository)}/commits/{commit_sha}"
         path = f"{self._path_of(self._repository)}/commit/{commit_sha}/statuses/build"
-        self._api.call("POST", path, json=body)
+        return path, {**body, "key": name, "name": name, "url": url or commit_page}  # the URL is required
 
     def open_from(self, branch: str, repository: str = "") -> list[ForgePullRequest]:
         quoted = branch.replace("\\", "\\\\").replace('"', '\\"')

@@ -11,9 +11,10 @@ import httpx
 
 from prshots.contract import validate
 from prshots.contract.comments import Marker
-from prshots.contract.errors import ForgeError, NotFoundError
-from prshots.contract.gates import STATUS_NAME, CommitStatus
-from prshots.forges.forge_api import ForgeApi, text_at
+from prshots.contract.errors import ForgeError, ForgeRefusedError, NotFoundError
+from prshots.contract.gates import STATUS_NAME, CommitState, CommitStatus
+from prshots.contract.statements import message
+from prshots.forges.forge_api import ForgeApi, error_message, text_at
 from prshots.forges.sender import OnWait, ignore_wait
 
 
@@ -71,6 +72,12 @@ class Forge(ABC):
 
     max_characters: ClassVar[int]
     """The longest comment that the forge accepts."""
+
+    max_description: ClassVar[int] = 255
+    """The longest description of a commit status."""
+
+    states: ClassVar[Mapping[CommitState, str]] = {}
+    """The states of a commit that the forge calls something else."""
 
     marker_style: ClassVar[Marker] = Marker.HTML
     """How our comment is marked on this forge. The marker is invisible, so it depends on the forge's
@@ -130,9 +137,13 @@ class Forge(ABC):
     def delete(self, pr_number: int, comment_id: str) -> None:
         """Delete a comment. Not an error if it no longer exists."""
 
-    @abstractmethod
     def set_status(self, commit_sha: str, status: CommitStatus) -> None:
-        """Set the commit's status `prshots`. Setting an equal one again is not an error."""
+        """Set the commit's status `prshots`. Setting an equal one again is not an error.
+
+        `commit_sha` has 40 characters. Raises ForgeRefusedError if the token may not set the status, or the
+        repository doesn't have the commit.
+        """
+        self._post_status(*self._status_request(commit_sha, status))
 
     def pull_request(self, pr_number: int) -> ForgePullRequest:
         """Return a pull request, open or not. Raises NotFoundError if it doesn't exist."""
@@ -159,6 +170,28 @@ class Forge(ABC):
         """Ask the image proxy to drop its copy. Return whether it did."""
         del url
         return False
+
+    def _status_request(self, commit_sha: str, status: CommitStatus) -> tuple[str, dict[str, str]]:
+        """Return the path and the body of the request that sets a status."""
+        words, most = status.description, self.max_description
+        body = {
+            "context": STATUS_NAME,
+            "state": self.states.get(status.state, status.state),
+            "description": words if len(words) <= most else f"{words[: most - 1].rstrip()}…",
+            "target_url": status.url,
+        }
+        path = f"{self._path_of(self._repository)}/statuses/{commit_sha}"
+        return path, {name: value for name, value in body.items() if value}  # an empty URL is invalid
+
+    def _post_status(self, path: str, body: Mapping[str, str]) -> None:
+        reply = self._api.reply("POST", path, json=body)
+        why = error_message(reply)
+        if reply.status_code in (httpx.codes.BAD_REQUEST, httpx.codes.UNPROCESSABLE_ENTITY):
+            raise ForgeError(message("forge_rejects_status", forge=self.label, why=why))
+        if reply.status_code == httpx.codes.NOT_FOUND:  # also if the token lacks a permission
+            where = {"forge": self.label, "path": reply.url.path}
+            raise ForgeRefusedError(message("forge_has_no_commit", why=why, needs=self.needs, **where))
+        self._api.value(reply)
 
     def _headers(self, token: str) -> Mapping[str, str]:
         return {"Authorization": f"Bearer {token}"}
@@ -212,15 +245,6 @@ class IssueForge(Forge):
     def delete(self, pr_number: int, comment_id: str) -> None:
         del pr_number
         self._remove(self._comment_path(comment_id))
-
-    def set_status(self, commit_sha: str, status: CommitStatus) -> None:
-        body = {
-            "state": status.state,
-            "description": status.description,
-            "target_url": status.url,
-            "context": STATUS_NAME,
-        }
-        self._api.call("POST", f"{self._path_of(self._repository)}/statuses/{commit_sha}", json=body)
 
     def pull_requests_with_head(self, head_sha: str) -> list[ForgePullRequest]:
         """Return this repository's pull requests with this head. Only GitHub also lists closed ones."""

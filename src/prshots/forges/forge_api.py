@@ -105,8 +105,23 @@ def error_message(reply: httpx.Response) -> str:
     """Return the forge's error message, shortened and without secrets."""
     value, words = json_object(reply), reply.reason_phrase
     found = value.get("message") or value.get("error_description") or value.get("error") or words
-    words = str(found.get("message", words) if isinstance(found, dict) else found) + _scopes(found)
+    if isinstance(found, dict):
+        words = str(found.get("message") or _by_field(found) or words) + _scopes(found)
+    else:
+        words = _objections(value.get("errors")) or str(found)
     return redact_briefly(words)
+
+
+def _by_field(errors: Mapping[str, Any]) -> str:
+    """Return GitLab's validation errors, such as `{"name": ["has already been taken"]}`."""
+    fields = [(name, found) for name, found in errors.items() if isinstance(found, list)]
+    return "; ".join(f"{name} {', '.join(map(str, found))}" for name, found in fields)
+
+
+def _objections(errors: object) -> str:
+    """Return GitHub's validation errors."""
+    found = [text_at(error, "message") for error in errors] if isinstance(errors, list) else []
+    return "; ".join(filter(None, found))
 
 
 def _scopes(error: object) -> str:

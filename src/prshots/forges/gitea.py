@@ -11,7 +11,7 @@ class Gitea(IssueForge):
     max_characters = 1_000_000  # Gitea has no limit
     needs = (
         "Gitea and Forgejo need the token of Actions if it may write, or an access token with the scopes "
-        "write:issue and read:user"
+        "write:issue and read:user, and write:repository for commit statuses"
     )
     _open_with_head = "/pulls", {"state": "open", "limit": "50"}  # Gitea can't list by commit
     _line = "position"

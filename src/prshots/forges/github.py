@@ -8,7 +8,6 @@ from typing import Any
 import httpx
 
 from prshots.contract.errors import ForgeError, NotFoundError
-from prshots.contract.redaction import redact_briefly
 from prshots.contract.statements import message
 from prshots.forges.forge import Comment, IssueForge, review_state
 from prshots.forges.forge_api import error_message, text_at
@@ -24,9 +23,11 @@ _RENDERED_TOO = "application/vnd.github.full+json"
 class GitHub(IssueForge):
     label = "GitHub"
     max_characters = 65_536
+    max_description = 140
     needs = (
-        "In GitHub Actions, the job needs `permissions: pull-requests: write`. Elsewhere, use a token that "
-        "may write pull requests of this repository"
+        "In GitHub Actions, the job needs `permissions: pull-requests: write` for the comment and "
+        "`statuses: write` for the commit status. Elsewhere, use a token that may write pull requests and "
+        "commit statuses of this repository"
     )
     _open_with_head = "/commits/{sha}/pulls", {"per_page": "100"}
     _line = "line"
@@ -107,7 +108,7 @@ class GitHub(IssueForge):
         if reply.status_code == httpx.codes.FORBIDDEN and "locked" in (words := error_message(reply)):
             raise self._rejected(f"{words} Unlock the conversation, or do not post")
         if reply.status_code == httpx.codes.UNPROCESSABLE_ENTITY:
-            raise self._rejected(_objections(reply) or error_message(reply))
+            raise self._rejected(error_message(reply))
         return self._api.value(reply)
 
     def _rejected(self, why: str) -> ForgeError:
@@ -133,10 +134,3 @@ class _ProxiedImages(HTMLParser):
         address = found.get("src") or ""
         if tag == "img" and found.get("data-canonical-src") and address.startswith(("https://", "http://")):
             self.addresses.append(address)
-
-
-def _objections(reply: httpx.Response) -> str:
-    """Return GitHub's validation errors."""
-    errors = json_object(reply).get("errors")
-    found = [text_at(error, "message") for error in errors] if isinstance(errors, list) else []
-    return redact_briefly("; ".join(filter(None, found)))

@@ -1,12 +1,14 @@
 """GitLab, .com and self-managed. The comment is a note on the merge request."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import quote
 
 from prshots.contract import validate
-from prshots.contract.gates import STATUS_NAME, CommitState, CommitStatus
+from prshots.contract.errors import ForgeError, ForgeRefusedError
+from prshots.contract.gates import STATUS_NAME, CommitState
+from prshots.contract.statements import message
 from prshots.forges.forge import (
     Comment,
     Forge,
@@ -25,8 +27,10 @@ class GitLab(Forge):
     max_characters = 1_000_000
     needs = (
         "GitLab needs a project, group or personal access token with the scope api and at least the role "
-        "Reporter. The job's CI_JOB_TOKEN may not write notes"
+        "Reporter, or Developer for commit statuses. The job's CI_JOB_TOKEN may write neither notes nor "
+        "commit statuses"
     )
+    states: ClassVar = {CommitState.FAILURE: "failed"}
     _pulls_name = "merge_requests"
     _page: tuple[int, str] = (0, "")
     """The last merge request, and its web address."""
@@ -57,15 +61,21 @@ class GitLab(Forge):
     def delete(self, pr_number: int, comment_id: str) -> None:
         self._remove(f"{self._notes(pr_number)}/{comment_id}")
 
-    def set_status(self, commit_sha: str, status: CommitStatus) -> None:
-        state = "failed" if status.state is CommitState.FAILURE else status.state
-        body = {
-            "state": state,
-            "name": STATUS_NAME,
-            "description": status.description,
-            "target_url": status.url,
-        }
-        self._api.call("POST", f"{self._path_of(self._repository)}/statuses/{commit_sha}", json=body)
+    def _post_status(self, path: str, body: Mapping[str, str]) -> None:
+        try:
+            super()._post_status(path, body)
+        except ForgeError as error:
+            words = str(error)
+            if "References for commit" in words:
+                words = message("gitlab_has_no_pipeline", project=self._repository)
+                raise ForgeRefusedError(words) from error
+            if "already been taken" in words:
+                raise ForgeError(message("gitlab_job_has_status_name", name=STATUS_NAME)) from error
+            if "Cannot transition" not in words:
+                raise
+            # GitLab can't change a pending status, not even its description. End it, and start another.
+            for state in ("canceled", body["state"]):
+                super()._post_status(path, {**body, "state": state})
 
     def open_from(self, branch: str, repository: str = "") -> list[ForgePullRequest]:
         # A merge request only has the id of the project with its branch.

@@ -152,7 +152,9 @@ class Sender:
         limit = RateLimit.of(reply.headers)
         reason = limit_message(limit) if limit else message("limits_the_rate", host=_place(reply.request))
         if limits == LIMITS or asked > LONGEST_LIMIT_SECONDS:
-            raise RateLimitedError(message("asks_to_wait", reason=reason, seconds=f"{asked:.0f}"))
+            error = RateLimitedError(message("asks_to_wait", reason=reason, seconds=f"{asked:.0f}"))
+            error.retry_after = asked
+            raise error
         asked = max(asked, FIRST_PAUSE_SECONDS)
         self._tell_wait(reason, asked)  # first: no request may wait for a limit that outlasts the deadline
         with self._lock:
@@ -200,7 +202,9 @@ class Sender:
         """
         now = time.monotonic()
         if now + seconds > self._deadline:
-            raise UnreachableError(message("gave_up", reason=reason))
+            error = UnreachableError(message("gave_up", reason=reason))
+            error.retry_after = seconds
+            raise error
         with self._lock:
             is_news = now >= max(self._told.get(key, 0.0) for key in (reason, words))
             if is_news:

@@ -8,13 +8,15 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from support.forges.forge_server import Account, Answer, Asked, ForgeServer, Proposed, Written
+from support.forges.forge_server import Account, Answer, Asked, ForgeServer, Proposed, Status, Written
 
 _ROUTE = re.compile(
     r"/repositories/(?P<repository>[^/]+/[^/]+)/pullrequests/(?P<id>\d+)/comments(?:/(?P<comment>\d+))?"
 )
+_STATUS = re.compile(r"/repositories/(?P<repository>[^/]+/[^/]+)/commit/(?P<sha>[^/]+)/statuses/build")
 _PULLS = re.compile(r"/repositories/(?P<repository>[^/]+/[^/]+)/pullrequests(?:/(?P<id>\d+))?")
 _QUERY = re.compile(r'state = "OPEN" AND source\.branch\.name = "((?:[^"\\]|\\.)*)"')
+_STATES = {"SUCCESSFUL": "success", "INPROGRESS": "pending", "FAILED": "failure", "STOPPED": "stopped"}
 DELETED = "deleted"
 INLINE = "inline"
 """A comment on a line of the diff."""
@@ -32,6 +34,7 @@ class BitbucketLookAlike(ForgeServer):
     def __init__(self) -> None:
         super().__init__()
         self.accounts[self.access_token] = Account("shop-screenshots", may_ask_who=False)
+        self._creators: dict[tuple[str, str], str] = {}
 
     def presented_token(self, headers: Mapping[str, str]) -> str:
         kind, _, given = headers.get("authorization", "").partition(" ")
@@ -44,8 +47,12 @@ class BitbucketLookAlike(ForgeServer):
             if not asked.account.may_ask_who:
                 return Answer(403, self.shape("no_profile"))
             return Answer(200, self._person(asked.account.login))
+        if asked.path == f"/repositories/{self.repository}":
+            return Answer(200, {"type": "repository", "full_name": self.repository})
         if found := _PULLS.fullmatch(asked.path):
             return self._pulls(asked, found["repository"], found["id"])
+        if found := _STATUS.fullmatch(asked.path):
+            return self._set_status(asked, found["repository"], found["sha"])
         route = _ROUTE.fullmatch(asked.path)
         if route is None or int(route["id"]) != self.pr_number:
             return Answer(404, self.shape("no_pull_request"))
@@ -129,6 +136,25 @@ class BitbucketLookAlike(ForgeServer):
         written.body = body
         return Answer(200, self._comment(written))
 
+    def _set_status(self, asked: Asked, repository: str, sha: str) -> Answer:
+        """Create or overwrite a build status. Only its creator may overwrite it."""
+        if repository != self.repository:
+            return Answer(404, self.shape("no_repository"))
+        if not asked.account.may_write or not asked.account.may_set_status:
+            return Answer(403, self.shape("status_scope"))
+        if sha == self.unknown_commit:
+            return Answer(404, self.shape("no_commit"))
+        if wrong := _wrong_fields(asked.body):
+            words = "; ".join(f"{name}: {why}" for name, why in wrong.items())
+            return Answer(400, {"type": "error", "error": {"message": words, "fields": wrong}})
+        given = {"description": "", **asked.body}
+        if self._creators.setdefault((sha, given["key"]), asked.account.login) != asked.account.login:
+            return Answer(403, self.shape("not_your_status"))
+        self._statuses.append(
+            Status(sha, given["key"], _STATES[given["state"]], given["description"], given["url"])
+        )
+        return Answer(201, {"type": "build", **given})
+
     def _comment(self, written: Written) -> Any:
         shape = self.shape("comment")
         here = f"{self.public_url}/{self.repository}/pull-requests/{self.pr_number}"
@@ -147,6 +173,19 @@ class BitbucketLookAlike(ForgeServer):
         shape = self.shape("user") | {"nickname": login, "display_name": login, "uuid": account}
         shape["links"]["self"]["href"] = f"{self.public_url}{self.root}/users/{quote(account)}"
         return shape
+
+
+def _wrong_fields(given: Mapping[str, str]) -> dict[str, str]:
+    """Return what Bitbucket finds wrong with a build status, by field."""
+    wrong = {name: "required key not provided" for name in ("key", "state", "url") if name not in given}
+    for name, most in (("key", 40), ("name", 255), ("description", 255)):
+        if len(given.get(name, "")) > most:
+            wrong[name] = f"Ensure this value has at most {most} characters (it has {len(given[name])})."
+    if given.get("state") not in _STATES:
+        wrong["state"] = "Select a valid choice."
+    if not re.fullmatch(r"https?://(localhost|[^/:\s]+\.[^/:\s]+)(:\d+)?(/\S*)?", given.get("url", "")):
+        wrong.setdefault("url", "Enter a valid URL.")
+    return wrong
 
 
 def _raw(asked: Asked) -> str:

@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 from urllib.parse import parse_qsl, urlsplit
 
 from support import http_server
@@ -51,7 +51,18 @@ class Account:
     login: str
     may_write: bool = True
     may_ask_who: bool = True
+    may_set_status: bool = True
     is_member: bool = True
+
+
+class Status(NamedTuple):
+    """A commit status as it arrived. `state` is success, pending or failure on every forge."""
+
+    sha: str
+    name: str
+    state: str
+    description: str
+    url: str
 
 
 @dataclass(frozen=True)
@@ -84,6 +95,8 @@ class ForgeServer(ABC):
     token = "token-of-prshots-bot"
     read_only_token = "token-that-may-only-read"
     outsider_token = "token-of-no-member"
+    no_status_token = "token-that-may-not-set-statuses"
+    unknown_commit = "0" * 40
     largest_page = 100
     on_a_line = ""
     """The kind of a comment on a line of the diff, if that is another list."""
@@ -92,7 +105,8 @@ class ForgeServer(ABC):
         self.accounts = {
             self.token: Account(self.login),
             self.read_only_token: Account(self.login, may_write=False),
-            self.outsider_token: Account("passer-by", is_member=False),
+            self.outsider_token: Account("passer-by", is_member=False, may_set_status=False),
+            self.no_status_token: Account(self.login, may_set_status=False),
         }
         self.page_size = self.largest_page
         self.locked = False
@@ -100,6 +114,7 @@ class ForgeServer(ABC):
         self.proposed = [Proposed(self.pr_number, "cart", self.repository)]
         self._written: list[Written] = []
         self._reviews: dict[str, str] = {}
+        self._statuses: list[Status] = []
         self._ids = itertools.count(4180)
         self._replies = json.loads((REPLIES / f"{self.name}.json").read_text())
         self._lock = threading.Lock()
@@ -117,6 +132,11 @@ class ForgeServer(ABC):
         """Return the normal comments, oldest first."""
         with self._lock:
             return [copy.copy(comment) for comment in self._written if not comment.kind]
+
+    def statuses(self, sha: str, name: str = "prshots") -> list[tuple[str, str, str]]:
+        """Return a commit's statuses of this name: state, description and URL, in order of arrival."""
+        with self._lock:
+            return [one[2:] for one in self._statuses if (one.sha, one.name) == (sha, name)]
 
     def write_as(self, author: str, body: str, kind: str = "") -> Written:
         with self._lock:

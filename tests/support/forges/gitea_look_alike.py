@@ -1,14 +1,15 @@
-"""A Gitea (or Forgejo) look-alike (API v1) with one pull request: routers/api/v1/repo/issue_comment.go."""
+"""A Gitea (or Forgejo) look-alike (API v1) with one pull request: routers/api/v1/repo/issue_comment.go, status.go."""
 
 import re
 from collections.abc import Mapping
 from typing import Any
 
-from support.forges.forge_server import Account, Answer, Asked, ForgeServer, Proposed, Written
+from support.forges.forge_server import Account, Answer, Asked, ForgeServer, Proposed, Status, Written
 
 _COMMENTS = re.compile(r"/repos/(?P<repository>[^/]+/[^/]+)/issues/(?P<index>\d+)/comments")
 _COMMENT = re.compile(r"/repos/(?P<repository>[^/]+/[^/]+)/issues/comments/(?P<comment>\d+)")
 _REVIEWS = re.compile(r"/repos/acme/shop/pulls/\d+/reviews(?:/(?P<review>\d+)/comments)?")
+_STATUS = re.compile(r"/repos/(?P<repository>[^/]+/[^/]+)/statuses/(?P<sha>[^/]+)")
 _PULL = re.compile(r"/repos/acme/shop/pulls/(?P<index>\d+)")
 
 
@@ -40,6 +41,8 @@ class GiteaLookAlike(ForgeServer):
             if not asked.account.may_ask_who:
                 return Answer(403, self.shape("no_profile"))
             return Answer(200, self._person(asked.account.login))
+        if asked.path == f"/repos/{self.repository}" and asked.account.is_member:
+            return Answer(200, {"full_name": self.repository, "private": True})
         if asked.path == f"/repos/{self.repository}/pulls":
             is_wanted = {"open": (True,), "closed": (False,)}.get(
                 asked.query.get("state", "open"), (True, False)
@@ -52,6 +55,8 @@ class GiteaLookAlike(ForgeServer):
             return (
                 Answer(200, self._pull_request(known[0])) if known else Answer(404, self.shape("not_found"))
             )
+        if (status := _STATUS.fullmatch(asked.path)) and status["repository"] == self.repository:
+            return self._set_status(asked, status["sha"])
         route = _COMMENTS.fullmatch(asked.path) or _COMMENT.fullmatch(asked.path)
         if route is None or route["repository"] != self.repository:
             return Answer(404, self.shape("not_found"))
@@ -93,6 +98,17 @@ class GiteaLookAlike(ForgeServer):
             return Answer(204)
         written.body = _text(asked)
         return Answer(200, self._comment(written))
+
+    def _set_status(self, asked: Asked, sha: str) -> Answer:
+        if not asked.account.may_write or not asked.account.may_set_status:
+            return Answer(403, self.shape("status_scope"))
+        if sha == self.unknown_commit:
+            return Answer(500, {"message": "", "url": self.shape("not_found")["url"]})  # as in Gitea's source
+        given = {"state": "", "context": "", "description": "", "target_url": ""} | asked.body
+        made = Status(sha, given["context"], given["state"], given["description"], given["target_url"])
+        self._statuses.append(made)
+        body = {"id": len(self._statuses), "status": made.state, "creator": self._person(asked.account.login)}
+        return Answer(201, given | body)
 
     def _comment(self, written: Written) -> Any:
         page = f"{self.public_url}/{self.repository}/pulls/{self.pr_number}"

@@ -1,8 +1,8 @@
 // A GitHub look-alike to comment on: node github.mjs PORT
 // It exits when its standard input closes. It wraps emulate and adds what emulate lacks, in the shape of GitHub's
 // replies: refused and read-only tokens, the owner of a token (GraphQL), comments that are too long, page links with
-// the repository's number, pull requests by head and from forks, rendered comments, and the image proxy for their images. The API is at / (as on
-// api.github.com) and under /api/v3 (as on GitHub Enterprise Server).
+// the repository's number, pull requests by head and from forks, commit statuses, rendered comments, and the image proxy
+// for their images. The API is at / (as on api.github.com) and under /api/v3 (as on GitHub Enterprise Server).
 import { createHash } from "node:crypto";
 import { createServer } from "node:http";
 import { Server } from "node:net";
@@ -16,7 +16,9 @@ const repository = "octocat/shop";
 const people = {
   ghs_workflow: { login: "github-actions[bot]", bot: true },
   ghs_workflow_of_a_fork: { login: "github-actions[bot]", bot: true, mayOnlyRead: true },
+  ghs_workflow_without_statuses: { login: "github-actions[bot]", bot: true, maySetNoStatus: true },
   ghp_octocat: { login: "octocat" },
+  ghp_octocat_without_scope: { login: "octocat", maySetNoStatus: true },
 };
 
 // emulate listens on every address. Make it listen on a free loopback port instead.
@@ -28,14 +30,26 @@ const listening = new Promise((resolve) => {
   };
 });
 const scopes = ["repo", "user"];
-await createEmulator({
+const emulator = await createEmulator({
   service: "github",
   baseUrl: url,
   seed: {
     tokens: Object.fromEntries(Object.entries(people).map(([token, { login }]) => [token, { login, scopes }])),
     github: {
       users: [{ login: "octocat", name: "The Octocat" }, { login: "github-actions[bot]" }],
-      repos: [{ owner: "octocat", name: "shop", auto_init: true }],
+      repos: [
+        { owner: "octocat", name: "shop", auto_init: true },
+        { owner: "octocat", name: "without-app", auto_init: true },
+      ],
+      apps: [
+        {
+          app_id: 4711,
+          slug: "prshots-here",
+          name: "prshots here",
+          permissions: { metadata: "read", pull_requests: "write", statuses: "write" },
+          installations: [{ installation_id: 8, account: "octocat", repository_selection: "selected", repositories: ["octocat/shop"] }],
+        },
+      ],
     },
   },
 });
@@ -84,6 +98,34 @@ function forked({ branch, repository: fork }) {
   return { number };
 }
 
+// Commit statuses, by commit and context.
+const statuses = new Map();
+const MOST_STATUSES = 1000;
+
+const statusesOf = (sha, context) => {
+  const key = `${sha} ${context.toLowerCase()}`;
+  if (!statuses.has(key)) statuses.set(key, []);
+  return statuses.get(key);
+};
+
+function setStatus(sha, { state, description, target_url: target, context = "default" }, person) {
+  if (person?.maySetNoStatus) return person.bot ? notForIntegrations() : refusal(404, "Not Found");
+  if (!/^[0-9a-f]{40}$/.test(sha) || /^0+$/.test(sha)) return refusal(422, `No commit found for SHA: ${sha}`);
+  const found = statusesOf(sha, context);
+  const problems = {
+    state: !["error", "failure", "pending", "success"].includes(state) && "state is not included in the list",
+    description: [...(description ?? "")].length > 140 && "description is too long (maximum is 140 characters)",
+    target_url: ![null, undefined].includes(target) && !/^https?:/.test(target) && "target_url must use http(s) scheme",
+    base: found.length >= MOST_STATUSES && "This SHA and context has reached the maximum number of statuses.",
+  };
+  const errors = Object.entries(problems)
+    .filter(([, message]) => message)
+    .map(([field, message]) => ({ resource: "Status", code: "custom", field, message }));
+  if (errors.length) return refusal(422, "Validation Failed", { errors });
+  found.push([state, description ?? "", target ?? ""]);
+  return { status: 201, body: { id: found.length, state, description, target_url: target ?? null, context } };
+}
+
 const escaped = (text) => text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/"/g, "&quot;");
 
 function rendered(markdown) {
@@ -119,10 +161,20 @@ async function ofEmulate(request, path, text) {
   };
 }
 
+// A call with the App's JSON Web Token, which emulate verifies. A token that it returns may be used from then on.
+async function asApp(request, path, text) {
+  const answer = await ofEmulate(request, path, text);
+  if (path.endsWith("/access_tokens") && answer.status === 201)
+    people[JSON.parse(answer.bytes).token] = { login: "prshots-here[bot]", bot: true };
+  return answer;
+}
+
 async function reply(request, text) {
   const path = request.url.replace(/^\/api\/v3/, "").replace(/^\/repositories\/1\//, `/repos/${repository}/`);
   if (path.startsWith("/camo/")) return proxied(request.method, path);
   if (path === "/_purged") return { status: 200, body: purged };
+  if (path === "/_app_key") return { status: 200, body: emulator.generatedSecrets[0].value };
+  if (/^\/app(\/|$)|\/installation$/.test(path)) return asApp(request, path, text);
   const person = people[(request.headers.authorization ?? "").replace(/^(Bearer|token) /i, "")];
   if (request.headers.authorization && !person) return refusal(401, "Bad credentials");
   if (path === "/graphql" || path === "/api/graphql") {
@@ -141,6 +193,11 @@ async function reply(request, text) {
     const open = await ofEmulate(request, `/repos/${repository}/pulls?per_page=100`, text);
     return { status: open.status, body: JSON.parse(open.bytes).filter((pull) => pull.head.sha === head) };
   }
+  const [, setOn] = new RegExp(`^/repos/${repository}/statuses/([^/]+)$`).exec(path) ?? [];
+  if (setOn && request.method === "POST") return setStatus(setOn, JSON.parse(text), person);
+  const [, listed] = /^\/_statuses\/(\w+)$/.exec(path) ?? [];
+  if (listed && request.method === "GET") return { status: 200, body: statusesOf(listed, "prshots") };
+  if (listed) return { status: 201, body: statusesOf(listed, "prshots").push(...Array(MOST_STATUSES).fill(["pending", "", ""])) };
   if (path === "/_forked") return { status: 200, body: forked(JSON.parse(text)) };
   const asked = new URL(path, url);
   if (request.method === "GET" && asked.pathname === `/repos/${repository}/pulls` && asked.searchParams.has("head")) {

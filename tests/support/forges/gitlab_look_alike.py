@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import unquote, urlencode
 
-from support.forges.forge_server import Answer, Asked, ForgeServer, Proposed, Written
+from support.forges.forge_server import Answer, Asked, ForgeServer, Proposed, Status, Written
+from support.forges.gitlab_statuses import Pipelines
 
 _ROUTE = re.compile(
     r"/projects/(?P<project>[^/]+)/merge_requests/(?P<iid>\d+)(?P<notes>/notes)?(?:/(?P<note>\d+))?"
 )
 _PROJECT = re.compile(r"/projects/(?P<project>[^/]+)")
+_STATUS = re.compile(r"/projects/(?P<project>[^/]+)/statuses/(?P<sha>[^/]+)")
 _LIST = re.compile(r"/projects/(?P<project>[^/]+)/merge_requests")
 SYSTEM = "system"
 """A note that GitLab writes itself, such as "assigned to @ann". It is in the list but is not a comment."""
@@ -23,8 +25,15 @@ class GitLabLookAlike(ForgeServer):
     name = "gitlab"
     root = "/api/v4"
     project_id = 16689
+    fork_commit = "f" * 40
+    """A commit that only a fork has in a branch, and in a pipeline."""
+
     merged_as = ""
     """The commit that the merge request was merged as; empty while it is open."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pipelines = Pipelines()
 
     def presented_token(self, headers: Mapping[str, str]) -> str:
         bearer = headers.get("authorization", "")
@@ -42,6 +51,8 @@ class GitLabLookAlike(ForgeServer):
             return Answer(
                 200, [{"user": self._person("author", who), "state": state} for who, state in people]
             )
+        if found := _STATUS.fullmatch(asked.path):
+            return self._set_status(asked, unquote(found["project"]), found["sha"])
         if not (route := _ROUTE.fullmatch(asked.path)):
             return Answer(404, self.shape("no_route"))
         if asked.method != "GET" and not asked.account.may_write:
@@ -96,6 +107,23 @@ class GitLabLookAlike(ForgeServer):
             return Answer(204)
         written.body = _text(asked)
         return Answer(200, self._note(written))
+
+    def _set_status(self, asked: Asked, project: str, sha: str) -> Answer:
+        if not asked.account.may_write:
+            return Answer(403, self.shape("insufficient_scope"))
+        if project not in (self.repository, str(self.project_id)):
+            return Answer(404, self.shape("no_project"))
+        if not asked.account.may_set_status:  # the role is below Developer
+            return Answer(403, self.shape("forbidden"))
+        missing = {self.unknown_commit: "Commit", self.fork_commit: "References for commit"}
+        if sha in missing:
+            return Answer(404, {"message": f"404 {missing[sha]} Not Found"})
+        answer = self.pipelines.set_status(sha, asked.body, asked.account.login)
+        if answer.status == 201 and asked.body["state"] != "canceled":
+            made: Any = answer.body
+            state = made["status"].replace("failed", "failure")
+            self._statuses.append(Status(sha, made["name"], state, made["description"], made["target_url"]))
+        return answer
 
     def _note(self, written: Written) -> Any:
         return self.shape("note") | {

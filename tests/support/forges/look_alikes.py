@@ -20,7 +20,8 @@ class GitHubLookAlike:
     """`url` is the root of the API, `enterprise_url` its root on GitHub Enterprise Server.
 
     `token` belongs to a workflow, `fork_token` to a workflow run for a fork's pull request, and `person_token` to
-    a person with write access.
+    a person with write access. `no_status_token` belongs to a workflow without `statuses: write`, and
+    `no_scope_token` to a person whose classic token lacks the scope `repo:status`.
     """
 
     url: str
@@ -28,6 +29,9 @@ class GitHubLookAlike:
     token: str = "ghs_workflow"
     fork_token: str = "ghs_workflow_of_a_fork"
     person_token: str = "ghp_octocat"
+    no_status_token: str = "ghs_workflow_without_statuses"
+    no_scope_token: str = "ghp_octocat_without_scope"
+    unknown_commit: str = "0" * 40
     pr_number: int = 0
     _branches: Iterator[int] = field(default_factory=itertools.count)
     _client: httpx.Client = field(default_factory=lambda: httpx.Client(trust_env=False, timeout=30))
@@ -69,6 +73,18 @@ class GitHubLookAlike:
         path = f"/repos/{self.repository}/issues/{pr_number or self.pr_number}/comments"
         made: dict[str, Any] = self.call("POST", path, token=token, json={"body": body}).json()
         return made
+
+    def statuses(self, sha: str) -> list[tuple[str, str, str]]:
+        """Return a commit's statuses `prshots`: state, description and URL, in order of arrival."""
+        return [(state, words, url) for state, words, url in self.call("GET", f"/_statuses/{sha}").json()]
+
+    def fill_statuses(self, sha: str) -> None:
+        """Give a commit as many statuses as GitHub allows."""
+        self.call("POST", f"/_statuses/{sha}")
+
+    def app_key(self) -> str:
+        """Return the private key of the App 4711, which is installed in `repository`."""
+        return str(self.call("GET", "/_app_key").json())
 
     def purged(self) -> list[str]:
         """Return the addresses purged from the image proxy, in order."""

@@ -12,6 +12,7 @@ export type GroupKind = "removed" | "single" | "same_pixels" | "inserted" | "new
 export type ReviewState = "open" | "approved" | "rejected" | "not_needed" | "quarantined" | "seen_before";
 export type GateState = "passed" | "waiting" | "rejected" | "blocked";
 export type ForgeKind = "github" | "gitlab" | "gitea" | "bitbucket";
+export type DeliveryKind = "status" | "comment";
 
 export interface User {
   id: string;
@@ -290,6 +291,27 @@ export interface ComparedShot {
   review: Review;
 }
 
+/** A delivery to the forge that failed. */
+export interface Failure {
+  kind: DeliveryKind;
+  error: string;
+  /** null if it was given up. The next decision or comparison tries again. */
+  next_at: number | null;
+}
+
+export interface FailingDelivery extends Failure {
+  pr_number: number;
+  attempts: number;
+  first_due_at: number;
+}
+
+/** What waits to go out to the project's forge. */
+export interface Outbox {
+  /** At most 100, of the newest pull requests. */
+  failing: FailingDelivery[];
+  waiting: number;
+}
+
 export interface Comparison extends ComparisonSummary {
   branch: string;
   base_commit: string | null;
@@ -299,6 +321,7 @@ export interface Comparison extends ComparisonSummary {
   groups: ShotGroup[];
   gate: Gate;
   outdated_notes: OutdatedNote[];
+  outbox: Failure[];
   /** Changed shots first, then moved, new, removed, failed and unchanged ones, each in natural order. */
   shots: ComparedShot[];
 }

@@ -1,12 +1,23 @@
 /** Bitbucket Cloud. It shows HTML as text, so the service writes the comment without any. */
 import { ForgeRefusedError, NotFoundError } from "../errors.js";
-import { type Access, type Comment, type Forge, NO_PROXY } from "./forge.js";
+import {
+  type Access,
+  type Comment,
+  type CommitStatus,
+  type Forge,
+  NO_PROXY,
+  STATUS_NAME,
+  statusFields,
+} from "./forge.js";
 import { ForgeApi, type Json, type Paging, textAt } from "./forge_api.js";
 
 const NEEDS =
   "Bitbucket takes a repository, project or workspace access token with the scope pullrequest:write, or as EMAIL:TOKEN " +
   "an API token with read:user:bitbucket, read:pullrequest:bitbucket and write:pullrequest:bitbucket (write does not " +
-  "include read)";
+  "include read); for commit statuses, it also needs repository or read:repository:bitbucket, and only the token that " +
+  "created a status can change it";
+
+const STATES = { success: "SUCCESSFUL", pending: "INPROGRESS", failure: "FAILED" };
 
 /** Bitbucket names the next page in the list itself. */
 const PAGING: Paging = {
@@ -19,12 +30,14 @@ export class Bitbucket implements Forge {
   readonly maxCommentBytes = 32_768;
   readonly markerStyle = "link";
   readonly #api: ForgeApi;
+  readonly #repository: string;
   readonly #pullRequests: string;
   #me = "";
   #hasAsked = false;
 
   constructor({ api, repository, token, sender }: Access) {
     this.#api = new ForgeApi(this.label, api, { Authorization: credentials(token) }, sender, NEEDS);
+    this.#repository = repository;
     this.#pullRequests = `/repositories/${repository}/pullrequests`;
   }
 
@@ -64,6 +77,17 @@ export class Bitbucket implements Forge {
 
   delete(prNumber: number, id: string): Promise<void> {
     return this.#api.remove(`${this.#comments(prNumber)}/${id}`);
+  }
+
+  async setStatus(commitSha: string, status: CommitStatus): Promise<void> {
+    const { description } = statusFields(status);
+    await this.#api.postStatus(`/repositories/${this.#repository}/commit/${commitSha}/statuses/build`, {
+      key: STATUS_NAME,
+      name: STATUS_NAME,
+      state: STATES[status.state],
+      ...(description && { description }),
+      url: status.url || `https://bitbucket.org/${this.#repository}/commits/${commitSha}`, // required
+    });
   }
 
   /** Bitbucket abbreviates the commit, so it can't be used. */

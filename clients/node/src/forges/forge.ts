@@ -32,12 +32,38 @@ export interface Forge {
   update(prNumber: number, id: string, body: string): Promise<void>;
   /** Delete a comment. Not an error if it no longer exists. */
   delete(prNumber: number, id: string): Promise<void>;
+  /**
+   * Set the commit's status `prshots`. Setting an equal one again is not an error. `commitSha` has 40 characters. Throws
+   * ForgeRefusedError if the token may not set the status, or the repository doesn't have the commit.
+   */
+  setStatus(commitSha: string, status: CommitStatus): Promise<void>;
   /** Return how the pull request was merged; undefined if it was not, or if the forge doesn't say. */
   mergeOf(prNumber: number): Promise<Merge | undefined>;
   /** Return the addresses of the comment's images on the forge's image proxy. */
   proxiedImages(id: string): Promise<string[]>;
   /** Ask the image proxy to drop its copy. Return whether it did. */
   purge(url: string): Promise<boolean>;
+}
+
+export type CommitState = "success" | "pending" | "failure";
+
+/** A commit's status on a forge. `url` is the page that shows more. */
+export interface CommitStatus {
+  state: CommitState;
+  description: string;
+  url: string;
+}
+
+/** The name that a required check has in a repository's settings. */
+export const STATUS_NAME = "prshots";
+
+/** Return the fields of a status. `most` is the longest description that the forge accepts. */
+export function statusFields({ state, description, url }: CommitStatus, most = 255): Record<string, string> {
+  const letters = [...description];
+  const beginning = letters.slice(0, most - 1).join("");
+  const words = letters.length > most ? `${beginning.trimEnd()}…` : description;
+  const fields = { context: STATUS_NAME, state, description: words, target_url: url };
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value)); // an empty URL is invalid
 }
 
 /** The commit that a pull request became, and the branch that it is on. */

@@ -56,6 +56,20 @@ export class ForgeApi {
     return value;
   }
 
+  /** Set a commit's status. A 404 may mean that the token lacks a permission. */
+  async postStatus(path: string, json: Json): Promise<void> {
+    const reply = await this.reply("POST", path, { json });
+    const { label: forge, needs } = this;
+    const why = errorMessage(reply);
+    if (reply.status === 400 || reply.status === 422)
+      throw new ForgeError(message("forge_rejects_status", { forge, why }));
+    if (reply.status === 404) {
+      const { pathname } = new URL(reply.url);
+      throw new ForgeRefusedError(message("forge_has_no_commit", { forge, path: pathname, why, needs }));
+    }
+    this.value(reply);
+  }
+
   #error(reply: Reply): ForgeError {
     const { label: forge, needs } = this;
     const { status } = reply;
@@ -159,8 +173,20 @@ export function textAt(value: unknown, ...keys: string[]): string {
 export function errorMessage(reply: Reply): string {
   const value = parseJson(reply.text);
   const words =
-    textAt(value, "message") || textAt(value, "error_description") || textAt(value, "error", "message");
+    objections(value) ||
+    textAt(value, "message") ||
+    textAt(value, "error_description") ||
+    textAt(value, "error", "message");
   return ((words || textAt(value, "error") || "no reason given") + scopes(value)).slice(0, 300);
+}
+
+/** Return the validation errors: a list on GitHub, by field on GitLab. */
+function objections(value: unknown): string {
+  const { errors, message: fields } = (value ?? {}) as { errors?: unknown; message?: unknown };
+  const found = Array.isArray(errors)
+    ? errors.map((error) => textAt(error, "message"))
+    : Object.entries(typeof fields === "object" ? (fields ?? {}) : {}).map(([name, why]) => `${name} ${why}`);
+  return found.filter(Boolean).join("; ");
 }
 
 /** Return the scopes that Bitbucket requires, where its error lists them. */

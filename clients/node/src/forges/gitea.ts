@@ -1,6 +1,14 @@
 /** Gitea and Forgejo: the comment belongs to the issue behind the pull request. */
 
-import { type Access, type Comment, type Forge, type Merge, NO_PROXY } from "./forge.js";
+import {
+  type Access,
+  type Comment,
+  type CommitStatus,
+  type Forge,
+  type Merge,
+  NO_PROXY,
+  statusFields,
+} from "./forge.js";
 import { ForgeApi, textAt } from "./forge_api.js";
 import {
   type AnswersLookups,
@@ -12,7 +20,7 @@ import {
 
 const NEEDS =
   "Gitea and Forgejo take the token of Actions where it may write, or an access token with the scopes write:issue " +
-  "and read:user";
+  "and read:user, and write:repository for commit statuses";
 
 export class Gitea implements Forge, AnswersLookups {
   readonly label = "Gitea";
@@ -49,6 +57,10 @@ export class Gitea implements Forge, AnswersLookups {
 
   delete(_prNumber: number, id: string): Promise<void> {
     return this.#api.remove(`${this.#issues}/comments/${id}`);
+  }
+
+  setStatus(commitSha: string, status: CommitStatus): Promise<void> {
+    return this.#api.postStatus(`/repos/${this.#repository}/statuses/${commitSha}`, statusFields(status));
   }
 
   /** Gitea has no list by commit. */

@@ -1,8 +1,14 @@
 /** GitHub, .com and Enterprise: the comment belongs to the issue behind the pull request. */
 import { ForgeError, NotFoundError } from "../errors.js";
-import type { Reply } from "../sender.js";
 import { message } from "../statements.js";
-import type { Access, Comment, Forge, Merge } from "./forge.js";
+import {
+  type Access,
+  type Comment,
+  type CommitStatus,
+  type Forge,
+  type Merge,
+  statusFields,
+} from "./forge.js";
 import { errorMessage, ForgeApi, parseJson, textAt } from "./forge_api.js";
 import {
   type AnswersLookups,
@@ -13,8 +19,10 @@ import {
 } from "./pull_requests.js";
 
 const NEEDS =
-  "In GitHub Actions the job needs `permissions: pull-requests: write`; elsewhere, use a token that may write pull " +
-  "requests of this repository";
+  "In GitHub Actions the job needs `permissions: pull-requests: write` for the comment and `statuses: write` for the " +
+  "commit status; elsewhere, use a token that may write pull requests and commit statuses of this repository";
+
+const MAX_DESCRIPTION = 140;
 
 const PURGE_SECONDS = 5;
 
@@ -66,6 +74,11 @@ export class GitHub implements Forge, AnswersLookups {
     return this.#api.remove(`${this.#issues}/comments/${id}`);
   }
 
+  setStatus(commitSha: string, status: CommitStatus): Promise<void> {
+    const path = `/repos/${this.#repository}/statuses/${commitSha}`;
+    return this.#api.postStatus(path, statusFields(status, MAX_DESCRIPTION));
+  }
+
   async pullRequestsWithHead(headSha: string): Promise<ForgePullRequest[]> {
     const path = `/repos/${this.#repository}/commits/${headSha}/pulls`;
     const entries = await this.#api.entries(path, { per_page: "100" });
@@ -100,10 +113,8 @@ export class GitHub implements Forge, AnswersLookups {
     const reply = await this.#api.reply(method, path, { json: { body } });
     if (reply.status === 403 && errorMessage(reply).includes("locked"))
       throw new ForgeError(`GitHub takes no comment: ${errorMessage(reply)} Unlock the conversation`);
-    if (reply.status === 422) {
-      const why = objections(reply) || errorMessage(reply);
-      throw new ForgeError(message("forge_rejects_comment", { forge: this.label, why }));
-    }
+    if (reply.status === 422)
+      throw new ForgeError(message("forge_rejects_comment", { forge: this.label, why: errorMessage(reply) }));
     return this.#api.value(reply);
   }
 
@@ -127,13 +138,6 @@ export class GitHub implements Forge, AnswersLookups {
       url: textAt(entry, "html_url"),
     });
   }
-}
-
-/** Return what GitHub finds wrong with the comment. */
-function objections(reply: Reply): string {
-  const { errors } = (parseJson(reply.text) ?? {}) as { errors?: unknown };
-  const found = Array.isArray(errors) ? errors.map((error) => textAt(error, "message")) : [];
-  return found.filter(Boolean).join("; ").slice(0, 300);
 }
 
 /** Return the addresses of the images that the proxy serves. They also name the original. */

@@ -1,24 +1,40 @@
 /** GitLab, .com and self-managed: the comment is a note on the merge request. */
 
-import { type Access, type Comment, type Forge, type Merge, mergeAt, NO_PROXY } from "./forge.js";
+import { ForgeError, ForgeRefusedError } from "../errors.js";
+import { message } from "../statements.js";
+import {
+  type Access,
+  type Comment,
+  type CommitStatus,
+  type Forge,
+  type Merge,
+  mergeAt,
+  NO_PROXY,
+  STATUS_NAME,
+  statusFields,
+} from "./forge.js";
 import { ForgeApi, type Json, textAt } from "./forge_api.js";
 
 const NEEDS =
-  "GitLab takes a project, group or personal access token with the scope api and at least the role Reporter; " +
-  "the job's own CI_JOB_TOKEN may not write notes";
+  "GitLab takes a project, group or personal access token with the scope api and at least the role Reporter, or " +
+  "Developer for commit statuses; the job's own CI_JOB_TOKEN may write neither notes nor commit statuses";
 
 export class GitLab implements Forge {
   readonly label = "GitLab";
   readonly maxCommentBytes = 1_000_000;
   readonly markerStyle = "html";
   readonly #api: ForgeApi;
+  readonly #repository: string;
   readonly #mergeRequests: string;
+  readonly #statuses: string;
   readonly #pages = new Map<number, string>();
 
   constructor({ api, repository, token, sender }: Access) {
     // Bearer rather than PRIVATE-TOKEN: it also takes OAuth tokens.
     this.#api = new ForgeApi(this.label, api, { Authorization: `Bearer ${token}` }, sender, NEEDS);
+    this.#repository = repository;
     this.#mergeRequests = `/projects/${encodeURIComponent(repository)}/merge_requests`;
+    this.#statuses = `/projects/${encodeURIComponent(repository)}/statuses`;
   }
 
   async me(): Promise<string | undefined> {
@@ -45,6 +61,23 @@ export class GitLab implements Forge {
 
   delete(prNumber: number, id: string): Promise<void> {
     return this.#api.remove(`${this.#notes(prNumber)}/${id}`);
+  }
+
+  async setStatus(commitSha: string, status: CommitStatus): Promise<void> {
+    const path = `${this.#statuses}/${commitSha}`;
+    const fields = { ...statusFields(status), state: status.state === "failure" ? "failed" : status.state };
+    try {
+      await this.#api.postStatus(path, fields);
+    } catch (error) {
+      const words = error instanceof ForgeError ? error.message : "";
+      if (words.includes("References for commit"))
+        throw new ForgeRefusedError(message("gitlab_has_no_pipeline", { project: this.#repository }));
+      if (words.includes("already been taken"))
+        throw new ForgeError(message("gitlab_job_has_status_name", { name: STATUS_NAME }));
+      if (!words.includes("Cannot transition")) throw error;
+      // GitLab can't change a pending status, not even its description. End it, and start another.
+      for (const state of ["canceled", fields.state]) await this.#api.postStatus(path, { ...fields, state });
+    }
   }
 
   async mergeOf(prNumber: number): Promise<Merge | undefined> {

@@ -4,6 +4,7 @@ The variables alone are misleading: for a pull request, they name a trial merge 
 """
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +22,8 @@ _WITH_THE_BASES_COMMIT = {"check_run", "check_suite", "issue_comment", "pull_req
 _OF_A_BRANCH = {"push", "schedule", "workflow_dispatch"}
 """Events that build GITHUB_REF itself. For others, GITHUB_REF is the default branch, but they build something
 else."""
+
+_QUEUE_REF = re.compile(r"refs/heads/gh-readonly-queue/.+/pr-([1-9][0-9]*)-[0-9a-f]{40}")
 
 
 def job_of_event(environ: Mapping[str, str]) -> Job:
@@ -40,6 +43,8 @@ def _job_of(environ: Mapping[str, str], said: Mapping[str, Any]) -> Job:
     if pull := _part(said, "pull_request"):
         number = validate.pr_number(pull.get("number")) or number_in(ref)
         return _of_pull_request(number, pull, built, closed=said.get("action") == "closed")
+    if group := _part(said, "merge_group"):
+        return _of_merge_group(group, ref, built)
     if deployment := _part(said, "deployment"):  # before workflow_run, which the event also has
         return _of_deployment(said, deployment, ref, built)
     for part in ("workflow_run", "check_suite", "check_run"):
@@ -74,6 +79,17 @@ def _of_pull_request(number: int | None, pull: Mapping[str, Any], built: str, *,
         title=validate.words(pull.get("title")),
         author=validate.words(_part(pull, "user").get("login")),
         merged_as=validate.full_commit(pull.get("merge_commit_sha")) if is_merged else "",
+    )
+
+
+def _of_merge_group(group: Mapping[str, Any], ref: str, built: str) -> Job:
+    number = number_in(ref)
+    return Job(
+        pr_number=number,
+        commit_sha=validate.commit(group.get("head_sha"), built),
+        target_branch=validate.branch(group.get("base_ref")),
+        base_sha=validate.full_commit(group.get("base_sha")),
+        in_queue=number is not None,
     )
 
 
@@ -153,5 +169,7 @@ def _is_fork(head: Mapping[str, Any], base: Mapping[str, Any]) -> bool:
 
 
 def number_in(ref: str) -> int | None:
-    """Return the number from a ref such as refs/pull/12/merge."""
+    """Return the number from a ref such as refs/pull/12/merge, or from that of a merge queue."""
+    if found := _QUEUE_REF.fullmatch(ref):
+        return validate.pr_number(found[1])
     return validate.pr_number(ref.split("/")[2]) if ref.startswith("refs/pull/") else None

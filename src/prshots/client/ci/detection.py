@@ -104,6 +104,8 @@ def _gitlab(environ: Environ) -> Job:
     place = ForgeRepository(ForgeKind.GITLAB, url, target or own, number)
     page = "" if "/" in target else first(environ, "CI_MERGE_REQUEST_PROJECT_URL", "CI_PROJECT_URL")
     api = first(environ, "CI_API_V4_URL")
+    in_queue = first(environ, "CI_MERGE_REQUEST_EVENT_TYPE") == "merge_train"
+    bases = ("CI_MERGE_REQUEST_TARGET_BRANCH_SHA",) if in_queue else ()
     return replace(
         _job_at(place, environ, api=api, repository_url=validate.root(page)),
         ci="GitLab CI",
@@ -118,8 +120,9 @@ def _gitlab(environ: Environ) -> Job:
         target_branch=validate.branch(environ.get("CI_MERGE_REQUEST_TARGET_BRANCH_NAME")),
         source_branch=validate.branch(first(environ, "CI_MERGE_REQUEST_SOURCE_BRANCH_NAME")) or branch,
         title=validate.words(environ.get("CI_MERGE_REQUEST_TITLE")),
-        base_sha=validate.full_commit(environ.get("CI_MERGE_REQUEST_DIFF_BASE_SHA")),
+        base_sha=validate.full_commit(first(environ, *bases, "CI_MERGE_REQUEST_DIFF_BASE_SHA")),
         is_parallel=_is_more_than_one(environ.get("CI_NODE_TOTAL")),
+        in_queue=in_queue,
     )
 
 

@@ -39,7 +39,8 @@ class Job:
     the commit that it branched off. `repository_url` is the repository's web address. `merged_as` is the
     commit that a merged pull request became. `is_parallel` means that CI splits this job into several, each
     with only some of the screenshots. `has_failed` means that the workflow run in the job's event did not
-    succeed, so some of its screenshots may be missing.
+    succeed, so some of its screenshots may be missing. `in_queue` means that a merge queue or merge train
+    tests the pull request on top of others: `base_sha` is then what it tests it on.
     """
 
     ci: str = ""
@@ -68,6 +69,7 @@ class Job:
     is_parallel: bool = False
     is_forge_guessed: bool = False
     has_failed: bool = False
+    in_queue: bool = False
 
     @property
     def is_closed(self) -> bool:

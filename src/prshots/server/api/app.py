@@ -68,7 +68,8 @@ def create_api(
         llms_route(base_url, web_url),
     ]
     observe = observer("api", names_of(routes), logs=log_requests)
-    return ErrorBoundary(Router(routes, redirect_slashes=False), readiness, observe, close)
+    router = Router(routes, redirect_slashes=False)
+    return ErrorBoundary(router, readiness, observe, close, services.outbox.start)
 
 
 def _public_routes(services: PublicServices, slots: BodySlots) -> list[Route]:

@@ -9,6 +9,7 @@ from prshots.server.domain.images.ports import RateCounter
 from prshots.server.domain.images.put_urls import PutUrls
 from prshots.server.domain.images.service import Images
 from prshots.server.domain.images.staging import Staging
+from prshots.server.domain.outbox.service import Outbox
 from prshots.server.domain.projects.keyless import TokenExchange
 from prshots.server.domain.projects.service import Projects
 from prshots.server.domain.review.service import Reviews
@@ -22,6 +23,7 @@ class PublicServices:
     comparisons: Comparisons
     reviews: Reviews
     comments: Comments
+    outbox: Outbox
     staging: Staging
     put_urls: PutUrls
     exchange: TokenExchange

@@ -44,7 +44,9 @@ async def check_connections(settings: Settings, ring: KeyRing | None) -> list[Do
         forges.close()
     if len(connections) > MOST:
         found.append(warning(ABOUT, f"only {MOST} of {len(connections):,} connections were checked"))
-    return found or [ok(ABOUT, f"{len(connections):,} connections to forges work")]
+    if found or not connections:
+        return found
+    return [ok(ABOUT, f"all {len(connections):,} connections to forges work")]
 
 
 async def _check(forges: ForgeOpener, connection: Connection, project: str) -> DoctorFinding | None:

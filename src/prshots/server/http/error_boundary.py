@@ -106,9 +106,11 @@ class ErrorBoundary:
         readiness: Readiness | None = None,
         observe: Observe = lambda _scope: lambda _status, _seconds: None,
         close: Callable[[], Awaitable[None]] = _nothing_to_close,
+        start: Callable[[], None] = lambda: None,
     ) -> None:
+        """`start` begins the work that needs no request. Call it on the running event loop."""
         self._app, self._observe = app, observe
-        self.close = close
+        self.close, self.start = close, start
         self._readiness = readiness or Readiness({})
 
     def drain(self) -> None:

@@ -31,7 +31,7 @@ FIRST_BYTE_SECONDS = 0.5
 _log = structlog.get_logger()
 
 
-class Connection(Protocol):
+class ServedConnection(Protocol):
     """The methods of a connection that the server calls. Every second, it closes overdue connections."""
 
     def is_overdue(self) -> bool: ...
@@ -52,12 +52,12 @@ class SocketServer:
         self.is_stopping = False
         self._listener = listener
         self._most_connections = most_connections
-        self._connections: set[Connection] = set()
+        self._connections: set[ServedConnection] = set()
         self._accepts, self._accept_fails, self._is_full = True, False, False
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._all_closed = asyncio.Event()
 
-    def connect(self, sock: socket.socket) -> Connection:
+    def connect(self, sock: socket.socket) -> ServedConnection:
         """Return a connection for a new client."""
         raise NotImplementedError
 
@@ -106,7 +106,7 @@ class SocketServer:
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._all_closed.wait(), seconds)
 
-    def forget(self, connection: Connection) -> None:
+    def forget(self, connection: ServedConnection) -> None:
         self._connections.discard(connection)
         if self._is_full:
             self._is_full = False

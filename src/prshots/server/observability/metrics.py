@@ -69,6 +69,7 @@ EXCHANGE_RESULTS = ("granted", "refused", "unavailable")
 EXPIRED_BY = ("request", "sweep")
 SWEEP_RESULTS = ("ok", "failed")
 SWEEP_REFUSALS = ("clock", "retention", "orphans")
+OUTBOX_KINDS = ("status", "comment")
 
 MetricT = TypeVar("MetricT", Counter, Histogram)
 
@@ -157,6 +158,11 @@ ENGINE_FAILURES = _counter("prshots_engine_failures", "Failed operations by engi
 COMPARED_PAIRS = _counter(
     "prshots_compared_pairs", "Pairs of images that were compared, by verdict.", "verdict"
 )
+OUTBOX_SENT = _counter("prshots_outbox_sent", "Deliveries to forges, by kind.", "kind", OUTBOX_KINDS)
+OUTBOX_FAILED = _counter(
+    "prshots_outbox_failed", "Failed attempts to deliver to forges, by kind.", "kind", OUTBOX_KINDS
+)
+OUTBOX_WAITING = _gauge("prshots_outbox_waiting", "Deliveries to forges that wait, as of half a minute ago.")
 
 EXPIRED = _counter("prshots_expired_images", "Expired images, by request or by sweep.", "by", EXPIRED_BY)
 SWEEPS = _counter("prshots_sweeps", "Sweeps by result.", "result", SWEEP_RESULTS)

@@ -151,6 +151,7 @@ def _build_api(memory_fds: Sequence[int], settings: Settings, listener: socket.s
     from prshots.server.wiring.api import build_api
 
     app = build_api(settings, is_restart=_is_restart(), counter_memory=next(iter(memory_fds), None))
+    app.start()
     # The program itself never becomes garbage, and requests leave few cycles. With Python's default,
     # collections would take a few percent of an upload's time.
     gc.freeze()

@@ -270,6 +270,7 @@ async def open_for_sweep(settings: Settings) -> AsyncIterator[UpkeepEngines]:
     from prshots.server.adapters.sql.images.put_urls import SqlPutUrls
     from prshots.server.adapters.sql.images.staging import SqlStaged
     from prshots.server.adapters.sql.outbox.connections import SqlConnections
+    from prshots.server.adapters.sql.outbox.outbox import SqlOutbox
     from prshots.server.adapters.sql.people import SqlPeople
     from prshots.server.adapters.sql.projects.projects import SqlProjects, SqlTokens
     from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
@@ -289,6 +290,7 @@ async def open_for_sweep(settings: Settings) -> AsyncIterator[UpkeepEngines]:
             SqlPutUrls(database),
             SqlProjects(database),
             SqlTokens(database),
+            SqlOutbox(database),
             partial(encrypt_again, SqlConnections(database), lambda: existing_keys(settings).ring()),
         )
     finally:

@@ -57,6 +57,7 @@ from prshots.server.wiring import (
 )
 from prshots.server.wiring.forges import open_forges
 from prshots.server.wiring.opening import DatabaseOpening
+from prshots.server.wiring.outbox import build_outbox
 from prshots.server.wiring.sign_in import allow_list, build_sign_in
 
 
@@ -126,6 +127,7 @@ def build_api(
 
     async def close() -> None:
         engines.stop()
+        await services.outbox.close()
         await thumbnails.close()
         await services.comparisons.close()
         await engines.close()
@@ -166,13 +168,16 @@ def _build_services(settings: Settings, engines: _Engines) -> PublicServices:
         slots=COMPARING.shared_by(settings.api_workers).workers + 1,
         on_decided=lambda verdict: metrics.COMPARED_PAIRS.labels(verdict).inc(),
     )
+    decided = asyncio.Event()
     reviews = Reviews(
         records=SqlReviews(database),
         comparisons=comparisons,
         overview=SqlOverview(database),
         images=images,
         forge_hosts=forge_hosts(settings),
+        on_decided=lambda _, __: decided.set(),
     )
+    comments = Comments(engines.images, images, reviews)
     staging = Staging(records=SqlStaged(database), images=images)
     return PublicServices(
         accounts=projects_in(database),
@@ -186,7 +191,8 @@ def _build_services(settings: Settings, engines: _Engines) -> PublicServices:
         ),
         comparisons=comparisons,
         reviews=reviews,
-        comments=Comments(engines.images, images, reviews),
+        comments=comments,
+        outbox=build_outbox(database, engines.forges, reviews, comments, decided),
         staging=staging,
         put_urls=PutUrls(
             records=SqlPutUrls(database), images=images, staging=staging, base_url=settings.base_url
@@ -258,6 +264,7 @@ def routes_for_people(
         comparisons=services.comparisons,
         reviews=services.reviews,
         comments=services.comments,
+        outbox=services.outbox,
         projects=services.accounts,
         trusts=Trusts(SqlTrusts(database), settings.issuers),
         connections=SqlConnections(database),

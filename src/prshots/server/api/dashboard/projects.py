@@ -107,6 +107,11 @@ async def usage(call: Call) -> view_types.UsageView:
     }
 
 
+async def show_outbox(call: Call, project: Project) -> view_types.OutboxView:
+    failing, waiting = await call.services.outbox.failing(project)
+    return {"failing": list(map(views.failing_view, failing)), "waiting": waiting}
+
+
 def _day_view(day: DayOfUploads) -> view_types.DayOfUploadsView:
     date = datetime.fromtimestamp(day.day * SECONDS_PER_DAY, UTC).date()
     return {"day": date.isoformat(), "uploads": day.uploads, "bytes": day.bytes}
@@ -134,4 +139,5 @@ ROUTES = (
     DashboardRoute("POST", "/projects/{project_id}/delete", delete_project),
     project_route("GET", "/would-expire", would_expire),
     DashboardRoute("GET", "/projects/{project_id}/usage", usage),
+    project_route("GET", "/outbox", show_outbox),
 )

@@ -9,6 +9,7 @@ from typing import Literal, TypedDict
 from prshots.contract.forge_kinds import ForgeKind
 from prshots.contract.limits import Policy
 from prshots.contract.replies import ComparisonState, GateState, GroupKind, ReviewState, Verdict
+from prshots.server.domain.outbox.models import DeliveryKind
 from prshots.server.domain.projects.models import Role
 
 
@@ -296,6 +297,29 @@ class ComparedShotView(TypedDict):
     review: ReviewView
 
 
+class FailureView(TypedDict):
+    """A delivery to the forge that failed."""
+
+    kind: DeliveryKind
+    error: str
+    next_at: int | None
+    """null if it was given up. The next decision or comparison tries again."""
+
+
+class FailingDeliveryView(FailureView):
+    pr_number: int
+    attempts: int
+    first_due_at: int
+
+
+class OutboxView(TypedDict):
+    """What waits to go out to the project's forge."""
+
+    failing: list[FailingDeliveryView]
+    """At most 100, of the newest pull requests."""
+    waiting: int
+
+
 class ComparisonView(ComparisonSummaryView):
     branch: str
     base_commit: str | None
@@ -305,6 +329,7 @@ class ComparisonView(ComparisonSummaryView):
     """In the order to review them."""
     gate: GateView
     outdated_notes: list[OutdatedNoteView]
+    outbox: list[FailureView]
     shots: list[ComparedShotView]
     """Changed shots first, then moved, new, removed, failed and unchanged ones, each in natural order."""
 

@@ -19,6 +19,7 @@ from prshots.server.domain.comparison.plan import closeups_of, has_diff, in_disp
 from prshots.server.domain.images.markdown import image_markdown
 from prshots.server.domain.images.models import Image, PullRequestRecord, StagedImage
 from prshots.server.domain.images.service import Images
+from prshots.server.domain.outbox.models import FailingDelivery
 from prshots.server.domain.people.models import Invitation, Member, User
 from prshots.server.domain.projects.models import (
     DayOfUploads,
@@ -127,8 +128,12 @@ def compared_shot_view(
     )
 
 
+def failing_view(failing: FailingDelivery) -> view_types.FailingDeliveryView:
+    return _view(view_types.FailingDeliveryView, failing)
+
+
 def comparison_view(
-    stored: StoredComparison, reviewed: Reviewed, images: Images
+    stored: StoredComparison, reviewed: Reviewed, failing: Sequence[FailingDelivery], images: Images
 ) -> view_types.ComparisonView:
     grouped = group_shots(stored.shots)
     return {
@@ -141,6 +146,7 @@ def comparison_view(
         "groups": [_view(view_types.ShotGroupView, group) for group in grouped.groups],
         "gate": gate_view(reviewed.gate),
         "outdated_notes": [_view(view_types.OutdatedNoteView, note) for note in reviewed.outdated_notes],
+        "outbox": [_view(view_types.FailureView, each) for each in failing],
         "shots": [
             compared_shot_view(shot, grouped.id_of.get(shot.shot, ""), reviewed.reviews[shot.shot], images)
             for shot in in_display_order(stored.shots)

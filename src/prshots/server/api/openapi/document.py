@@ -3,10 +3,11 @@
 from typing import Any
 
 from prshots.contract.comments import MAX_COMMENT_BYTES, MIN_COMMENT_BYTES, Marker, View
-from prshots.contract.limits import MAX_BASE_COMMITS, MAX_KNOWN_SHOTS
+from prshots.contract.limits import MAX_BASE_COMMITS, MAX_DECIDED_PAIRS, MAX_KNOWN_SHOTS, MAX_NOTE, SHA256
 from prshots.contract.replies import (
     Comparison,
     CompletedBaselines,
+    Decided,
     Deleted,
     Described,
     Expired,
@@ -33,6 +34,7 @@ from prshots.server.api.openapi.operations import (
 from prshots.server.api.openapi.schemas import (
     FIELDS,
     FULL_COMMIT,
+    SHARE,
     Schema,
     named,
     object_of,
@@ -41,6 +43,7 @@ from prshots.server.api.openapi.schemas import (
 )
 from prshots.server.api.openapi.uploads import NOT_ITS_BRANCH, upload_paths
 from prshots.server.domain.projects.models import MAX_ADDRESS
+from prshots.server.domain.review.service import CHANGED
 
 DESCRIPTION = (
     "Upload a screenshot and get a signed, time-limited image URL and ready-to-paste markdown. One comment "
@@ -209,6 +212,39 @@ _LATEST_COMPARISON = operation(
     parameters=[required_parameter("pr_number")],
 )
 
+_PIXELS: Schema = {
+    "type": "string",
+    "pattern": f"^({SHA256.pattern})?$",
+    "description": "As in the comparison. Empty without such an image.",
+}
+_REJECT = operation(
+    "Reject changes",
+    "reject",
+    {
+        "200": json_reply("Recorded. Only people can approve, in the dashboard.", schema_of(Decided)),
+        "409": error_reply("The newest comparison doesn't have one of the pairs.", CHANGED),
+        "429": RATE_LIMITED,
+    },
+    body=json_body(
+        named("pr_number")
+        | {
+            "pairs": {
+                "type": "array",
+                "minItems": 1,
+                "maxItems": MAX_DECIDED_PAIRS,
+                "items": object_of(
+                    named("name", "viewport"),
+                    named("theme") | {"pixels_before": _PIXELS, "pixels_after": _PIXELS},
+                ),
+            }
+        },
+        {
+            "note": {"type": "string", "maxLength": MAX_NOTE},
+            "pin": object_of({"x": SHARE, "y": SHARE}) | {"description": "The point that the note is about."},
+        },
+    ),
+)
+
 _DESCRIBE_PULL = operation(
     "Store the forge's description of a pull request",
     "describePullRequest",
@@ -295,6 +331,7 @@ def openapi_document(*, version: str, base_url: str, max_image_bytes: int) -> di
             "/v1/baseline/known": {"post": _KNOWN_BASELINES},
             "/v1/baseline/complete": {"post": _COMPLETE_BASELINES},
             "/v1/compare": {"post": _COMPARE, "get": _LATEST_COMPARISON},
+            "/v1/reject": {"post": _REJECT},
             "/v1/pull": {"post": _DESCRIBE_PULL},
             "/v1/limits": {"get": _LIMITS},
             "/v1/oidc/token": {"post": _EXCHANGE},

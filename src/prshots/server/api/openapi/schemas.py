@@ -17,7 +17,14 @@ Schema = dict[str, Any]
 COUNT: Schema = {"type": "integer", "minimum": 0}
 FULL_COMMIT: Schema = {"type": "string", "pattern": f"^{limits.FULL_COMMIT_SHA.pattern}$"}
 
-_PLAIN: Mapping[type[Any], Schema] = {str: {"type": "string"}, int: COUNT, bool: {"type": "boolean"}}
+SHARE: Schema = {"type": "number", "minimum": 0, "maximum": 1}
+
+_PLAIN: Mapping[type[Any], Schema] = {
+    str: {"type": "string"},
+    int: COUNT,
+    float: SHARE,
+    bool: {"type": "boolean"},
+}
 
 FIELDS: Mapping[str, Schema] = {
     "branch": {

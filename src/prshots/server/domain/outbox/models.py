@@ -1,8 +1,12 @@
 """Connections to forges, and what waits to be sent through them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import NamedTuple
 
 from prshots.contract.forge_kinds import ForgeKind
+from prshots.server.domain.projects.models import Project
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,3 +28,57 @@ class Connection:
     @property
     def uses_app(self) -> bool:
         return not self.secret
+
+
+class DeliveryKind(StrEnum):
+    """What goes out about a pull request, in the order in which it is sent."""
+
+    STATUS = "status"
+    COMMENT = "comment"
+
+
+class Due(NamedTuple):
+    """One thing to send. `version` rises with every cause, and `attempts` includes this one.
+
+    `sent` is what was sent last, or empty if that is unknown.
+    """
+
+    kind: DeliveryKind
+    version: int
+    attempts: int
+    first_due_at: int
+    sent: str
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What is due for a pull request. Until its lease ends, only its `holder` sends anything about it."""
+
+    project: Project
+    pr_number: int
+    holder: str
+    due: Sequence[Due]
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """The result of sending something. It failed if there is an `error`.
+
+    It is tried again at `next_at`, or given up if that is None.
+    """
+
+    due: Due
+    sent: str = ""
+    error: str = ""
+    next_at: int | None = None
+
+
+class FailingDelivery(NamedTuple):
+    """Something that couldn't be sent. Without `next_at`, it was given up until the next cause."""
+
+    pr_number: int
+    kind: DeliveryKind
+    error: str
+    attempts: int
+    first_due_at: int
+    next_at: int | None

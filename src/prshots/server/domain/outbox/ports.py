@@ -1,8 +1,12 @@
-"""The ports for connections, with the errors that each call raises."""
+"""The ports for connections and the outbox, with the errors that each call raises."""
 
-from typing import Protocol
+from collections.abc import Callable, Collection, Coroutine, Sequence
+from typing import Any, Protocol
 
-from prshots.server.domain.outbox.models import Connection
+from prshots.contract.comments import Marker
+from prshots.contract.gates import CommitStatus
+from prshots.contract.replies import SizedComment
+from prshots.server.domain.outbox.models import Attempt, Claim, Connection, FailingDelivery
 
 
 class ConnectionRecords(Protocol):
@@ -37,3 +41,66 @@ class ConnectedForges(Protocol):
 
         Raises InvalidInputError if the token doesn't work for the repository, or KeysError.
         """
+
+
+class OutboxRecords(Protocol):
+    """What goes out to the forges of projects. Raises RecordsError. Writing also raises RecordsFullError.
+
+    Decisions and comparisons add to it in their own transactions.
+    """
+
+    async def due(self, now: int, busy: Collection[str], limit: int) -> list[tuple[str, int]]:
+        """Return pull requests with something due, longest due first: each project's id and number.
+
+        Leaves out what someone holds, and the projects that are `busy`. A pull request may come twice.
+        """
+
+    async def claim(self, project_id: str, pr_number: int, holder: str, now: int, until: int) -> Claim | None:
+        """Lease everything about a pull request to this holder, until then. Return what is due.
+
+        Return None if someone else holds it. If the lease ends before `finish`, everything that was due is
+        due again, and nothing counts as sent, because it may or may not have been.
+        """
+
+    async def finish(self, claim: Claim, attempts: Sequence[Attempt], now: int) -> None:
+        """Record the attempts, and end the lease. A cause that came in the meantime stays due.
+
+        If the lease has already ended, everything is due again: it may have been sent after newer things.
+        """
+
+    async def newer_commit(self, project_id: str, pr_number: int) -> str | None:
+        """Return the newest commit with images, if it came after every compared commit."""
+
+    async def discard(self, project_id: str) -> None:
+        """Remove everything about a project, unless it has a connection."""
+
+    async def discard_old(self, until: int, limit: int) -> int:
+        """Remove up to `limit` rows that wait for nothing and had no cause since. Return how many."""
+
+    async def count_waiting(self) -> int: ...
+
+    async def failing(self, project_id: str, limit: int) -> tuple[list[FailingDelivery], int]:
+        """Return what fails, newest pull requests first, and how much of the project waits."""
+
+    async def failing_of_pull(self, project_id: str, pr_number: int) -> list[FailingDelivery]: ...
+
+
+WriteComment = Callable[[int, Marker], Coroutine[Any, Any, SizedComment]]
+"""Returns the comment in at most this many bytes, with this marker."""
+
+
+class ForgeDelivery(Protocol):
+    """Sends to forges. Each call ends after about `seconds`, and sends nothing later than that.
+
+    Raises ForgeError, UnreachableError, RateLimitedError, NotFoundError, KeysError.
+    """
+
+    async def set_status(
+        self, connection: Connection, pr_number: int, commit_sha: str, status: CommitStatus, seconds: float
+    ) -> None:
+        """Set a commit's status. The forge completes an abbreviated SHA if it is the pull request's head."""
+
+    async def keep_comment(
+        self, connection: Connection, pr_number: int, write: WriteComment, seconds: float
+    ) -> None:
+        """Make the pull request's comment current. Without screenshots, don't create one."""

@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple, Protocol
 from prshots.server.domain.comparison.ports import BaselineRecords, ComparisonRecords
 from prshots.server.domain.images.models import Image
 from prshots.server.domain.images.ports import ImageRecords, ObjectStore, PutUrlRecords, StagedRecords
+from prshots.server.domain.outbox.ports import OutboxRecords
 from prshots.server.domain.people.ports import People
 from prshots.server.domain.projects.ports import ProjectRecords, TokenRecords
 
@@ -87,5 +88,6 @@ class UpkeepEngines(NamedTuple):
     put_urls: PutUrlRecords
     projects: ProjectRecords
     tokens: TokenRecords
+    outbox: OutboxRecords
     encrypt_again: Callable[[], Awaitable[None]]
     """Encrypts the tokens of connections with the newest signing key."""

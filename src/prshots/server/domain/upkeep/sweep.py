@@ -31,6 +31,9 @@ RECLAIMING_SECONDS = 60.0
 OLD_PAIRS_SECONDS = 90 * 86_400
 """After this long, the sweep discards the result of comparing two images."""
 
+OLD_DELIVERIES_SECONDS = 30 * 86_400
+"""After this long without a cause, the sweep forgets what was sent to a forge, or why that failed."""
+
 FORCE = "if that is right, run `prshots sweep --force`"
 
 Reason = Literal["clock", "retention", "orphans"]
@@ -107,6 +110,8 @@ class _Sweep:
         while await engines.put_urls.discard_expired(now, BATCH) > 0:
             self._progress(self.report)
         while await engines.comparisons.discard_old_pairs(now - OLD_PAIRS_SECONDS, BATCH) > 0:
+            self._progress(self.report)
+        while await engines.outbox.discard_old(now - OLD_DELIVERIES_SECONDS, BATCH) > 0:
             self._progress(self.report)
         while await engines.records.discard_kept_replies(now - KEPT_REPLY_SECONDS, BATCH) > 0:
             self._progress(self.report)

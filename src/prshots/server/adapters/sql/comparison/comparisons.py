@@ -29,8 +29,8 @@ from prshots.server.adapters.sql.database.database import Database
 from prshots.server.adapters.sql.database.prepared import Prepared
 from prshots.server.adapters.sql.database.row_locks import lock_pull
 from prshots.server.adapters.sql.database.schema import compared_shots, comparisons, images, pair_results
+from prshots.server.adapters.sql.outbox.causes import JOB_SECONDS, mark_due
 from prshots.server.adapters.sql.review.asked_pairs import note_asked
-from prshots.server.adapters.sql.review.outbox import mark_due
 from prshots.server.domain.comparison.models import (
     ComparedPair,
     ComparisonRequest,
@@ -364,7 +364,7 @@ def _note_gate(
     """Record what a comparison's state causes: what it asks people, and what goes out."""
     if state is not ComparisonState.RUNNING:
         note_asked(connection, request.project_id, request.pr_number, request.commit_sha.lower())
-    mark_due(connection, request.project_id, request.pr_number, now)
+    mark_due(connection, request.project_id, request.pr_number, now, comment_in=JOB_SECONDS)
 
 
 def _shot_row(request: ComparisonRequest, planned: PlannedShot) -> dict[str, object]:

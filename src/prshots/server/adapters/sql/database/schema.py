@@ -375,9 +375,9 @@ put_urls = sa.Table(
     sa.Column("expires_at", sa.BigInteger, nullable=False),
 )
 
-# What people decided about a pair of images, identified by their pixels. The newest row of a pair counts, and
-# rows are never changed. Like all tables below, it has no foreign keys: see `invitations`. `user_id` is empty
-# for a token, and `by` is then its label. `pin_x` and `pin_y` are from 0 to 1.
+# What people decided about a pair of images, identified by their pixels. The newest row of a pair counts.
+# Like all tables below, it has no foreign keys: see `invitations`. `user_id` is empty for a token, and `by`
+# is then its label. `pin_x` and `pin_y` are from 0 to 1.
 decisions = sa.Table(
     "decisions",
     metadata,
@@ -396,6 +396,7 @@ decisions = sa.Table(
     sa.Column("note", text(), nullable=False),
     sa.Column("pin_x", sa.Float),
     sa.Column("pin_y", sa.Float),
+    sa.Column("is_newest", sa.Boolean, nullable=False),
 )
 
 # The pairs that a pull request has asked about. `pair` is a hash of the shot and its pixels, and
@@ -460,8 +461,8 @@ connections = sa.Table(
 
 # What goes out to a forge: one row for each pull request and `kind`, kept after it is sent. Every cause
 # raises `version` and sets `due_at`, which is NULL while nothing waits. What is sent is computed when it is
-# sent, so the newest state wins. `first_due_at` is when the first unsent cause came. `sent` is what was sent
-# last.
+# sent, so the newest state wins. `first_due_at` is when the first cause since the last attempt came. `sent`
+# is what was sent last, or empty if that is unknown. A `holder` sends until `lease_until`.
 outbox = sa.Table(
     "outbox",
     metadata,

@@ -12,6 +12,7 @@ from prshots.server.adapters.sql.columns import equal
 from prshots.server.adapters.sql.database.database import Database
 from prshots.server.adapters.sql.database.row_locks import lock_project
 from prshots.server.adapters.sql.database.schema import connections, outbox, projects
+from prshots.server.adapters.sql.outbox.causes import send_again
 from prshots.server.domain.outbox.models import Connection
 
 _FIELDS = [field.name for field in fields(Connection)]
@@ -33,21 +34,15 @@ class SqlConnections:
 
     async def put(self, connection: Connection) -> None:
         row = dict(zip(_COLUMNS, astuple(connection), strict=True))
-        of_project = {"project_id": connection.project_id}
         exists = sa.select(projects.c.id).where(projects.c.id == connection.project_id)
-        again = (
-            sa.update(outbox)
-            .where(*equal(outbox, **of_project), outbox.c.error != "")
-            .values(due_at=connection.created_at, version=outbox.c.version + 1, attempts=0)
-        )
 
         def put(database: sa.Connection) -> None:
             lock_project(database, connection.project_id)
             if database.execute(exists).first() is None:  # deleted after the caller found it
                 raise NotFoundError("not found")
-            database.execute(sa.delete(connections).where(*equal(connections, **of_project)))
+            database.execute(sa.delete(connections).where(connections.c.project_id == connection.project_id))
             database.execute(sa.insert(connections).values(row))
-            database.execute(again)
+            send_again(database, connection.project_id, connection.created_at)
 
         await self._database.write(put)
 

@@ -11,8 +11,8 @@ from prshots.server.adapters.sql.comparison.comparisons import NEWEST, NEWEST_OF
 from prshots.server.adapters.sql.database.database import Database
 from prshots.server.adapters.sql.database.row_locks import lock_pull
 from prshots.server.adapters.sql.database.schema import compared_shots, comparisons, decisions, images
+from prshots.server.adapters.sql.outbox.causes import mark_due
 from prshots.server.adapters.sql.review.asked_pairs import notice_of
-from prshots.server.adapters.sql.review.outbox import mark_due
 from prshots.server.domain.comparison.models import PairKey
 from prshots.server.domain.images.models import ShotKey
 from prshots.server.domain.review.models import Decision, NewDecision, PairDecision, ReviewFacts
@@ -24,10 +24,13 @@ _DECISION = ("pr_number", *PairKey._fields, "decision", "by", "at", "note", "pin
 _DECISIONS = (
     sa.select(*(decisions.c[name] for name in _DECISION))
     .where(
-        *given(decisions, "project_id"), decisions.c.pr_number.in_(sa.bindparam("pr_numbers", expanding=True))
+        *given(decisions, "project_id"),
+        decisions.c.pr_number.in_(sa.bindparam("pr_numbers", expanding=True)),
+        decisions.c.is_newest,
     )
     .order_by(decisions.c.seq)
 )
+_PAIR = sa.tuple_(*(decisions.c[name] for name in PairKey._fields))
 
 _earlier = images.alias()
 
@@ -53,19 +56,23 @@ _was_there_before = (
     .correlate(images, comparisons)
     .exists()
 )
-_has_newer_commit = (
-    sa.select(images.c.seq)
-    .where(
-        images.c.project_id == comparisons.c.project_id,
-        images.c.pr_number == comparisons.c.pr_number,
-        images.c.seq > comparisons.c.first_seq,
-        ACTIVE,
-        ~_is_same_commit(images.c.commit_sha, comparisons.c.commit_sha),
-        ~_was_there_before,
-    )
-    .correlate(comparisons)
-    .exists()
+_is_of_newer_commit = (
+    images.c.project_id == comparisons.c.project_id,
+    images.c.pr_number == comparisons.c.pr_number,
+    images.c.seq > comparisons.c.first_seq,
+    ACTIVE,
+    ~_is_same_commit(images.c.commit_sha, comparisons.c.commit_sha),
+    ~_was_there_before,
 )
+_has_newer_commit = sa.select(images.c.seq).where(*_is_of_newer_commit).correlate(comparisons).exists()
+NEWER_COMMIT = (
+    sa.select(images.c.commit_sha)
+    .where(*NEWEST_OF_SEVERAL, *_is_of_newer_commit)
+    .order_by(images.c.seq.desc())
+    .limit(1)
+)
+"""The newest commit with images that was never compared, given the pull request as the only `pr_numbers`."""
+
 _OUTDATED = sa.select(comparisons.c.pr_number).where(*NEWEST_OF_SEVERAL, _has_newer_commit)
 
 
@@ -85,6 +92,7 @@ class SqlReviews:
             "note": decision.note,
             "pin_x": pin.x if pin else None,
             "pin_y": pin.y if pin else None,
+            "is_newest": True,
         }
 
         def write(connection: sa.Connection) -> bool:
@@ -95,8 +103,10 @@ class SqlReviews:
             found = connection.execute(_CURRENT, {**of_pull, "commit_sha": newest.commit_sha})
             if not set(decision.pairs) <= {PairKey(*pair) for pair in found}:
                 return False
-            rows = [row | pair._asdict() for pair in dict.fromkeys(decision.pairs)]
-            connection.execute(sa.insert(decisions), rows)
+            pairs = list(dict.fromkeys(decision.pairs))
+            replaced = (*equal(decisions, **of_pull), decisions.c.is_newest, _PAIR.in_(pairs))
+            connection.execute(sa.update(decisions).where(*replaced).values(is_newest=False))
+            connection.execute(sa.insert(decisions), [row | pair._asdict() for pair in pairs])
             mark_due(connection, project_id, pr_number, now)
             return True
 

@@ -12,7 +12,8 @@ oldest = "0012"
 
 _sequence = sa.BigInteger().with_variant(sa.Integer, "sqlite")
 _SHOT = ("project_id", "name", "viewport", "theme")
-_WAITS = sa.text("due_at IS NOT NULL")
+_WAITS, _RESTS = sa.text("due_at IS NOT NULL"), sa.text("due_at IS NULL")
+_IS_OPEN = sa.text("due_at IS NOT NULL OR error <> ''")
 
 
 def _shot_columns() -> list[sa.Column[str]]:
@@ -39,7 +40,14 @@ def upgrade() -> None:
         sa.Column("note", text(), nullable=False),
         sa.Column("pin_x", sa.Float),
         sa.Column("pin_y", sa.Float),
+        sa.Column("is_newest", sa.Boolean, nullable=False),
         sa.Index("decisions_of_pull", "project_id", "pr_number", "seq"),
+        sa.Index(
+            "decisions_newest",
+            *("project_id", "pr_number"),
+            sqlite_where=sa.text("is_newest = 1"),  # as SQLAlchemy writes it
+            postgresql_where=sa.text("is_newest"),
+        ),
         sqlite_autoincrement=True,
     )
     op.create_table(
@@ -101,4 +109,6 @@ def upgrade() -> None:
         sa.Column("sent", text(), nullable=False, server_default=""),
         sa.Column("sent_at", sa.BigInteger),
         sa.Index("outbox_due", "due_at", sqlite_where=_WAITS, postgresql_where=_WAITS),
+        sa.Index("outbox_open", "project_id", "pr_number", sqlite_where=_IS_OPEN, postgresql_where=_IS_OPEN),
+        sa.Index("outbox_old", "first_due_at", sqlite_where=_RESTS, postgresql_where=_RESTS),
     )

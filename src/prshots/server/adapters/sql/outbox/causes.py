@@ -1,0 +1,39 @@
+"""The causes to send something to a project's forge, recorded in the transactions that make them."""
+
+import sqlalchemy as sa
+
+_MARK = sa.text(
+    "INSERT INTO outbox (project_id, pr_number, kind, target, version, due_at, first_due_at) "
+    "SELECT project_id, :pr_number, :kind, '', 1, :due_at, :now FROM connections "
+    "WHERE project_id = :project_id "
+    "ON CONFLICT (project_id, pr_number, kind, target) DO UPDATE SET version = outbox.version + 1, "
+    "first_due_at = CASE WHEN outbox.due_at IS NULL OR outbox.attempts > 0 THEN excluded.first_due_at "
+    "ELSE outbox.first_due_at END, due_at = excluded.due_at, attempts = 0"
+)
+_SEND_AGAIN = sa.text(
+    "UPDATE outbox SET version = version + 1, sent = '', attempts = 0, first_due_at = :now, "
+    "due_at = CASE WHEN error <> '' THEN :now ELSE due_at END WHERE project_id = :project_id"
+)
+
+JOB_SECONDS = 30
+"""How long the comment waits after a comparison: the job that asked for it usually posts the comment."""
+
+
+def mark_due(
+    connection: sa.Connection, project_id: str, pr_number: int, now: int, *, comment_in: int = 0
+) -> None:
+    """Record that the pull request's status and comment may have changed, if the project has a connection.
+
+    Call this in the transaction that changes them.
+    """
+    given = {"project_id": project_id, "pr_number": pr_number, "now": now}
+    due = {"comment": now + comment_in, "status": now}
+    connection.execute(_MARK, [given | {"kind": kind, "due_at": due_at} for kind, due_at in due.items()])
+
+
+def send_again(connection: sa.Connection, project_id: str, now: int) -> None:
+    """Make everything due that failed, because the project's connection has changed.
+
+    The new connection may lead to another repository, so nothing counts as sent.
+    """
+    connection.execute(_SEND_AGAIN, {"project_id": project_id, "now": now})

@@ -1,0 +1,144 @@
+"""What goes out to the forges of projects: leases, results, and what fails."""
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import sqlalchemy as sa
+
+from prshots.server.adapters.sql.columns import PROJECT, PROJECTS, equal, given, project_from
+from prshots.server.adapters.sql.database.database import Database
+from prshots.server.adapters.sql.database.row_locks import lock_pull
+from prshots.server.adapters.sql.database.schema import connections, outbox, projects
+from prshots.server.adapters.sql.review.decisions import NEWER_COMMIT
+from prshots.server.domain.outbox.models import Attempt, Claim, DeliveryKind, Due, FailingDelivery
+
+_ROW = outbox.c
+_OF_PULL = given(outbox, "project_id", "pr_number")
+_DUE = (
+    sa.select(_ROW.project_id, _ROW.pr_number)
+    .where(
+        _ROW.due_at <= sa.bindparam("now"),
+        _ROW.lease_until <= sa.bindparam("now"),
+        _ROW.project_id.not_in(sa.bindparam("busy", expanding=True)),
+    )
+    .order_by(_ROW.due_at)
+    .limit(sa.bindparam("limit"))
+)
+_IS_HELD = sa.select(_ROW.kind).where(*_OF_PULL, _ROW.lease_until > sa.bindparam("now")).limit(1)
+_PROJECT = sa.select(*PROJECT).select_from(PROJECTS).where(projects.c.id == sa.bindparam("project_id"))
+# A holder that didn't finish may have sent anything. If we don't finish, it is due when the lease ends: so
+# that time tells what was due, and nothing else may be due then.
+_CLAIM = sa.text(
+    "UPDATE outbox SET holder = :holder, lease_until = :until, "
+    "sent = CASE WHEN holder = '' THEN sent ELSE '' END, "
+    "attempts = CASE WHEN due_at <= :now THEN attempts + 1 ELSE attempts END, "
+    "due_at = CASE WHEN due_at <= :now THEN :until WHEN due_at = :until THEN due_at + 1 ELSE due_at END "
+    "WHERE project_id = :project_id AND pr_number = :pr_number "
+    "RETURNING kind, version, attempts, first_due_at, sent, due_at"
+)
+_RECORD = sa.text(
+    "UPDATE outbox SET error = :error, sent_at = coalesce(:sent_at, sent_at), "
+    "sent = CASE WHEN version = :version THEN :sent ELSE '' END, "
+    "attempts = CASE WHEN version = :version THEN :attempts ELSE attempts END, "
+    "due_at = CASE WHEN version = :version THEN :next_at ELSE due_at END "
+    "WHERE project_id = :project_id AND pr_number = :pr_number AND kind = :kind AND holder = :holder"
+)
+_RELEASE = sa.text(
+    "UPDATE outbox SET holder = '', lease_until = 0 "
+    "WHERE project_id = :project_id AND pr_number = :pr_number AND holder = :holder"
+)
+_SEND_AGAIN = sa.text(
+    "UPDATE outbox SET version = version + 1, sent = '', due_at = :now "
+    "WHERE project_id = :project_id AND pr_number = :pr_number"
+)
+_FAILING = sa.select(
+    _ROW.pr_number, _ROW.kind, _ROW.error, _ROW.attempts, _ROW.first_due_at, _ROW.due_at
+).where(_ROW.error != "")
+_IS_OPEN = sa.or_(_ROW.due_at.is_not(None), _ROW.error != "")
+"""The condition of an index, which SQLite only uses for the same words."""
+
+
+class SqlOutbox:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def due(self, now: int, busy: Collection[str], limit: int) -> list[tuple[str, int]]:
+        rows = await self._database.rows(_DUE, now=now, busy=list(busy), limit=limit)
+        return [(project_id, pr_number) for project_id, pr_number in rows]
+
+    async def claim(self, project_id: str, pr_number: int, holder: str, now: int, until: int) -> Claim | None:
+        of_pull = {"project_id": project_id, "pr_number": pr_number, "now": now}
+
+        def lease(connection: sa.Connection) -> Claim | None:
+            lock_pull(connection, project_id, pr_number)
+            project = connection.execute(_PROJECT, {"project_id": project_id}).first()
+            if project is None:  # deleted while a cause was recorded
+                connection.execute(sa.delete(outbox).where(_ROW.project_id == project_id))
+            if project is None or connection.execute(_IS_HELD, of_pull).first():
+                return None
+            rows = connection.execute(_CLAIM, of_pull | {"holder": holder, "until": until}).all()
+            due = {row.kind: Due(DeliveryKind(row.kind), *row[1:-1]) for row in rows if row.due_at == until}
+            return Claim(
+                project_from(project), pr_number, holder, [due[kind] for kind in DeliveryKind if kind in due]
+            )
+
+        return await self._database.write(lease)
+
+    async def finish(self, claim: Claim, attempts: Sequence[Attempt], now: int) -> None:
+        of_pull = {"project_id": claim.project.id, "pr_number": claim.pr_number}
+        held = of_pull | {"holder": claim.holder}
+
+        def record(connection: sa.Connection) -> None:
+            for each in attempts:
+                result = {"sent": each.sent, "sent_at": now, "error": "", "attempts": 0, "next_at": None}
+                if each.error:
+                    failed = {"sent_at": None, "error": each.error, "next_at": each.next_at}
+                    result |= failed | {"attempts": each.due.attempts}
+                connection.execute(
+                    _RECORD, held | result | {"kind": each.due.kind, "version": each.due.version}
+                )
+            if not connection.execute(_RELEASE, held).rowcount:
+                connection.execute(_SEND_AGAIN, of_pull | {"now": now})
+
+        await self._database.write(record)
+
+    async def newer_commit(self, project_id: str, pr_number: int) -> str | None:
+        row = await self._database.first(NEWER_COMMIT, project_id=project_id, pr_numbers=[pr_number])
+        return row.commit_sha if row else None
+
+    async def discard(self, project_id: str) -> None:
+        is_connected = (
+            sa.select(connections.c.project_id).where(connections.c.project_id == project_id).exists()
+        )
+        await self._database.execute(sa.delete(outbox).where(_ROW.project_id == project_id, ~is_connected))
+
+    async def discard_old(self, until: int, limit: int) -> int:
+        rests = (_ROW.due_at.is_(None), _ROW.first_due_at <= until)
+        old = sa.select(*outbox.primary_key).where(*rests).order_by(_ROW.first_due_at).limit(limit)
+        removing = sa.delete(outbox).where(sa.tuple_(*outbox.primary_key).in_(old), *rests)
+        return await self._database.execute(removing)
+
+    async def count_waiting(self) -> int:
+        return await self._database.value(
+            sa.select(sa.func.count()).select_from(outbox).where(_ROW.due_at.is_not(None))
+        )
+
+    async def failing(self, project_id: str, limit: int) -> tuple[list[FailingDelivery], int]:
+        is_open = (_ROW.project_id == project_id, _IS_OPEN)
+        failing = _FAILING.where(*is_open).order_by(_ROW.pr_number.desc()).limit(limit)
+        waiting = sa.select(sa.func.count()).select_from(outbox).where(*is_open, _ROW.due_at.is_not(None))
+
+        def read(connection: sa.Connection) -> tuple[list[FailingDelivery], int]:
+            found = list(map(_read_failing, connection.execute(failing)))
+            return found, connection.execute(waiting).scalar_one()
+
+        return await self._database.read(read)
+
+    async def failing_of_pull(self, project_id: str, pr_number: int) -> list[FailingDelivery]:
+        of_pull = equal(outbox, project_id=project_id, pr_number=pr_number)
+        rows = await self._database.rows(_FAILING.where(*of_pull).order_by(_ROW.kind))
+        return list(map(_read_failing, rows))
+
+
+def _read_failing(row: Any) -> FailingDelivery:  # noqa: ANN401 - a row of the table
+    return FailingDelivery(*row)._replace(kind=DeliveryKind(row.kind))

@@ -1,0 +1,203 @@
+"""Decisions about compared pairs: who can make them, what they are about, and what follows for the gate."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+
+from support.drawn_pages import drawn_page
+from support.project_client import Project
+from support.service import Service
+from support.signed_in_people import Person, sign_in
+
+PLAIN, RED, BLUE = drawn_page(), drawn_page(button="#d70022"), drawn_page(button="#0022d7")
+PAIR = ("name", "viewport", "theme", "pixels_before", "pixels_after")
+CHANGED = {"error": "changed since you looked"}
+
+
+class Reviewed:
+    """A project with the changed shots cart and home, and the person who owns it."""
+
+    def __init__(self, service: Service, owner: Person) -> None:
+        self.owner = owner
+        self.id = owner.project()
+        self.client = service.client(owner.token(self.id))
+        self.project = Project(self.client)
+        self.project.build("1", cart=PLAIN, home=PLAIN)
+        self.push("2", cart=RED, home=RED)
+
+    def push(self, commit: str, **shots: bytes) -> None:
+        self.project.push(commit, **shots)
+        self.found = self.project.compare(commit, "1")
+
+    def pairs(self, *names: str) -> list[dict[str, str]]:
+        return [{key: shot[key] for key in PAIR} for shot in self.found["shots"] if shot["name"] in names]
+
+    def decide(self, decision: str, *names: str, **more: object) -> httpx.Response:
+        body = {"decision": decision, "pairs": self.pairs(*names)} | more
+        return self.owner.ask("POST", f"/projects/{self.id}/pulls/7/decisions", **body)
+
+    def reject(self, *names: str, **more: object) -> httpx.Response:
+        body = {"pr_number": 7, "pairs": self.pairs(*names)} | more
+        return self.client.post("/v1/reject", json=body)
+
+    def latest(self) -> dict[str, Any]:
+        return dict(self.client.get("/v1/compare", params={"pr_number": 7}).json())
+
+    def gate(self) -> tuple[str, int, str]:
+        gate = self.latest()["gate"]
+        return gate["state"], gate["open"], gate["reason"]
+
+    def reviews(self) -> dict[str, dict[str, Any]]:
+        return {shot["name"]: shot["review"] for shot in self.latest()["shots"]}
+
+
+@pytest.fixture(scope="module")
+def owner(shared_service: Service) -> Iterator[Person]:
+    with sign_in(shared_service) as person:
+        yield person
+
+
+@pytest.fixture
+def reviewed(shared_service: Service, owner: Person) -> Iterator[Reviewed]:
+    made = Reviewed(shared_service, owner)
+    yield made
+    made.client.close()
+
+
+def test_a_person_approves_rejects_and_withdraws(reviewed: Reviewed) -> None:
+    assert reviewed.gate() == ("waiting", 2, "")
+    login = reviewed.owner.get_json("/me")["user"]["login"]
+    assert reviewed.decide("approved", "cart").json() == {
+        "decided": 1,
+        "gate": {"state": "waiting", "open": 1, "reason": ""},
+    }
+    pin = {"x": 0.41, "y": 0.2}
+    reply = reviewed.decide("rejected", "home", note="Too bright.\nUse the token.", pin=pin)
+    assert reply.json()["gate"] == {"state": "rejected", "open": 0, "reason": ""}
+    cart, home = reviewed.reviews()["cart"], reviewed.reviews()["home"]
+    assert (cart["state"], cart["by"], cart["note"], cart["pin"]) == ("approved", login, "", None)
+    assert (home["state"], home["note"], home["pin"]) == ("rejected", "Too bright.\nUse the token.", pin)
+    assert home["at"] >= cart["at"] > 1_700_000_000
+    assert reviewed.decide("approved", "home").json()["gate"]["state"] == "passed"
+    assert reviewed.decide("withdrawn", "home", "cart").json()["gate"]["open"] == 2
+    assert reviewed.reviews()["cart"] == {"state": "open", "by": "", "at": None, "note": "", "pin": None}
+
+
+def test_a_token_rejects_and_never_approves(reviewed: Reviewed) -> None:
+    reviewed.decide("approved", "cart", "home")
+    reply = reviewed.reject("cart", note="The agent saw an overlap", decision="approved")
+    assert reply.json() == {"decided": 1, "gate": {"state": "rejected", "open": 0, "reason": ""}}
+    review = reviewed.reviews()["cart"]
+    assert (review["state"], review["by"]) == ("rejected", "token ci")
+    url = f"/v1/dashboard/projects/{reviewed.id}/pulls/7/decisions"
+    asked = {"decision": "approved", "pairs": reviewed.pairs("cart")}
+    assert reviewed.client.post(url, json=asked).status_code in {401, 403}
+    assert reviewed.gate()[0] == "rejected"
+
+
+def test_a_pair_that_changed_meanwhile_refuses_the_whole_decision(reviewed: Reviewed) -> None:
+    seen = reviewed.pairs("cart", "home")
+    reviewed.push("3", cart=BLUE, home=RED)
+    for reply in (reviewed.decide("approved", pairs=seen), reviewed.reject(pairs=seen)):
+        assert (reply.status_code, reply.json()) == (409, CHANGED)
+    assert {name: review["state"] for name, review in reviewed.reviews().items()} == {
+        "cart": "open",
+        "home": "open",
+    }
+
+
+def test_a_note_about_an_earlier_picture_is_outdated(reviewed: Reviewed) -> None:
+    reviewed.decide("rejected", "cart", note="Too red")
+    assert reviewed.latest()["outdated_notes"] == []
+    reviewed.push("3", cart=BLUE, home=RED)
+    (note,) = reviewed.latest()["outdated_notes"]
+    assert (note["name"], note["state"], note["note"]) == ("cart", "rejected", "Too red")
+    assert reviewed.gate() == ("waiting", 2, "")
+
+
+def test_the_gate_blocks_without_a_comparison_of_the_newest_commit(reviewed: Reviewed) -> None:
+    reviewed.decide("approved", "cart", "home")
+    reviewed.project.push("3", cart=RED)
+    assert reviewed.gate() == ("blocked", 0, "not_compared")
+    other = Project(reviewed.client)
+    other.pr_number = 8
+    other.push("4", cart=RED)
+    body = {"pr_number": 8, "commit_sha": "4" * 40, "branch": "nowhere", "commits": []}
+    nowhere = reviewed.client.post("/v1/compare", json=body).json()
+    assert nowhere["gate"]["state"] == "blocked"
+
+
+def test_the_project_chooses_which_verdicts_need_a_decision(reviewed: Reviewed) -> None:
+    path = f"/projects/{reviewed.id}"
+    assert reviewed.owner.get_json(path)["review_verdicts"] == ["changed", "moved", "removed"]
+    changed = reviewed.owner.ask("PATCH", path, review_verdicts=["new"])
+    assert changed.json()["review_verdicts"] == ["new"]
+    assert (reviewed.gate(), reviewed.reviews()["cart"]["state"]) == (("passed", 0, ""), "not_needed")
+    refused = reviewed.owner.ask("PATCH", path, review_verdicts=["changed", "failed"])
+    assert (refused.status_code, "review_verdicts takes any of" in refused.text) == (400, True)
+
+
+def test_with_four_eyes_the_author_cannot_approve(reviewed: Reviewed) -> None:
+    login = reviewed.owner.get_json("/me")["user"]["login"]
+    repository = "https://github.com/acme/shop"
+    reviewed.owner.ask("PATCH", f"/projects/{reviewed.id}", four_eyes=True, repository=repository)
+    unknown = reviewed.decide("approved", "cart")
+    assert (unknown.status_code, "doesn't know the author" in unknown.text) == (403, True)
+    about = {"pr_number": 7, "repository": repository, "author": login.upper()}
+    assert reviewed.client.post("/v1/pull", json=about).status_code == 200
+    refused = reviewed.decide("approved", "cart")
+    assert (refused.status_code, "someone else has to approve" in refused.text) == (403, True)
+    assert reviewed.decide("rejected", "cart").status_code == 200
+    reviewed.client.post("/v1/pull", json=about | {"author": "somebody-else"})
+    assert reviewed.decide("approved", "cart").status_code == 200
+
+
+LONG = "x" * 64
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ({"pairs": []}, "pairs must be a list of 1 to 1,000 objects"),
+        ({"pairs": {}}, "pairs must be a list of 1 to 1,000 objects"),
+        ({"pairs": ["x"]}, "pairs must be a list of 1 to 1,000 objects"),
+        ({"pairs": [{"name": "cart"}] * 1001}, "pairs must be a list of 1 to 1,000 objects"),
+        ({"pairs": [{"name": "cart", "viewport": "1x1"}]}, "a pair without either cannot be decided"),
+        ({"pairs": [{"name": "cart", "viewport": "1x1", "pixels_after": LONG}]}, "64 lower-case hexadecimal"),
+        ({"note": "x" * 2001}, "note must be a string of at most 2,000 characters"),
+        ({"note": 7}, "note must be a string of at most 2,000 characters"),
+        ({"pin": {"x": 1.01, "y": 0}}, "pin must be an object with x and y from 0 to 1"),
+        ({"pin": {"x": True, "y": 0}}, "pin must be an object with x and y from 0 to 1"),
+        ({"pin": [0, 0]}, "pin must be an object with x and y from 0 to 1"),
+        ({"pr_number": "7"}, "pr_number required"),
+    ],
+)
+def test_reports_what_is_wrong_with_a_decision(
+    reviewed_once: Reviewed, body: dict[str, object], words: str
+) -> None:
+    reply = reviewed_once.reject("cart", **body)
+    assert (reply.status_code, words in reply.json()["error"]) == (400, True), reply.text
+    if "pr_number" not in body:
+        assert reviewed_once.decide("approved", "cart", **body).json() == reply.json()
+    assert reviewed_once.gate() == ("waiting", 2, "")
+
+
+@pytest.fixture(scope="module")
+def reviewed_once(shared_service: Service, owner: Person) -> Iterator[Reviewed]:
+    """Share one project between tests that change nothing."""
+    made = Reviewed(shared_service, owner)
+    yield made
+    made.client.close()
+
+
+def test_another_tenants_pull_request_is_not_found(reviewed_once: Reviewed, shared_service: Service) -> None:
+    with sign_in(shared_service) as stranger:
+        path = f"/projects/{reviewed_once.id}/pulls/7/decisions"
+        reply = stranger.ask("POST", path, decision="approved", pairs=reviewed_once.pairs("cart"))
+        assert (reply.status_code, reply.json()) == (404, {"error": "not found"})
+    with shared_service.client(shared_service.new_token()) as client:
+        theirs = client.post("/v1/reject", json={"pr_number": 7, "pairs": reviewed_once.pairs("cart")})
+        assert (theirs.status_code, theirs.json()) == (409, CHANGED)
+    assert reviewed_once.gate() == ("waiting", 2, "")

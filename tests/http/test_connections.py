@@ -1,0 +1,382 @@
+"""A project's connection to its forge, on a running service with real look-alikes of the forges."""
+
+import os
+import secrets
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any, TypeVar
+from unittest.mock import patch
+
+import httpx
+import pytest
+from joserfc.jwk import RSAKey
+
+from prshots.cli.common import run_with
+from prshots.contract.errors import ForgeError, KeysError
+from prshots.contract.forge_kinds import ForgeKind
+from prshots.server import wiring
+from prshots.server.adapters.forges import public_addresses
+from prshots.server.adapters.forges.forge_opener import ForgeOpener
+from prshots.server.adapters.forges.github_app import PERMISSIONS, GitHubApp
+from prshots.server.adapters.forges.public_addresses import PublicTransport
+from prshots.server.adapters.forges.token_encryption import encrypt
+from prshots.server.adapters.sql.database.database import Database
+from prshots.server.adapters.sql.outbox.connections import SqlConnections
+from prshots.server.config.settings import Settings, load_settings
+from prshots.server.doctor import State, connections
+from prshots.server.doctor.connections import check_app, check_connections
+from prshots.server.domain.outbox.models import Connection
+from prshots.server.wiring.forges import open_forges
+from support.forges.gitea_look_alike import GiteaLookAlike
+from support.forges.gitlab_look_alike import GitLabLookAlike
+from support.forges.look_alikes import GitHubLookAlike
+from support.http_server import answering, as_json
+from support.service import Service
+from support.signed_in_people import Person, sign_in
+
+T = TypeVar("T")
+
+
+@pytest.fixture(scope="module")
+def owner(shared_service: Service) -> Iterator[Person]:
+    with sign_in(shared_service) as person:
+        yield person
+
+
+@pytest.fixture(scope="module")
+def gitea() -> Iterator[GiteaLookAlike]:
+    with GiteaLookAlike() as running:
+        yield running
+
+
+def connect(owner: Person, project: str, **body: object) -> httpx.Response:
+    return owner.ask("PUT", f"/projects/{project}/connection", **body)
+
+
+def of_gitea(gitea: GiteaLookAlike) -> dict[str, object]:
+    url, token = gitea.public_url, gitea.token
+    return {"forge": "gitea", "url": url, "repository": gitea.repository, "token": token}
+
+
+def refusal(reply: httpx.Response) -> str:
+    assert reply.status_code == 400, reply.text
+    return str(reply.json()["error"])
+
+
+def settings_of(service: Service) -> Settings:
+    with patch.dict(os.environ, service.env, clear=True):
+        return load_settings()
+
+
+def store(service: Service, gitea: GiteaLookAlike, name: str = "shop", token: str = "") -> Connection:
+    """Connect a project with a token that may not work."""
+
+    async def put(database: Database) -> Connection:
+        project = await wiring.projects_in(database).project(name)
+        api_url = f"{gitea.public_url}/api/v1"
+        plain = Connection(project.id, ForgeKind.GITEA, api_url, gitea.repository, "ann", 1)
+        ring = wiring.existing_keys(settings_of(service)).ring()
+        connection = encrypt(plain, token or gitea.token, ring)
+        await SqlConnections(database).put(connection)
+        return connection
+
+    return with_database(service, put)
+
+
+def stored(service: Service) -> Connection:
+    (connection,) = with_database(service, lambda database: SqlConnections(database).connections())
+    return connection
+
+
+def with_database(service: Service, work: Callable[[Database], Awaitable[T]]) -> T:
+    return run_with(wiring.use_database(settings_of(service)), work)
+
+
+def forges_of(service: Service) -> ForgeOpener:
+    settings = settings_of(service)
+    return open_forges(settings, wiring.existing_keys(settings))
+
+
+@pytest.fixture
+def shop(service: Service) -> Service:
+    """Return a service that doesn't run, with the project `shop`."""
+    service.settings["FORGE_HOSTS"] = "127.0.0.1"
+    service.run("project", "create", "shop")
+    service.run("keys", "create")
+    return service
+
+
+@dataclass
+class Clock:
+    ahead: float = 0.0
+
+    def __call__(self) -> float:
+        return time.time() + self.ahead
+
+
+def tokens_of_app(github: GitHubLookAlike) -> list[dict[str, Any]]:
+    """Return what the emulator knows about the tokens that it issued."""
+    issued: list[dict[str, Any]] = github.call("GET", "/_emulate/installation-tokens").json()[
+        "installation_tokens"
+    ]
+    return issued
+
+
+class TestConnecting:
+    def test_the_token_is_checked_and_never_shown_or_stored_in_plain_text(
+        self, shared_service: Service, owner: Person, gitea: GiteaLookAlike
+    ) -> None:
+        project, token = owner.project(), f"gitea-{secrets.token_hex(8)}"
+        gitea.accounts[token] = gitea.accounts[gitea.token]
+        path = f"/projects/{project}/connection"
+        assert owner.get_json(path) == {"connection": None}
+        made = connect(owner, project, **of_gitea(gitea) | {"token": token})
+        assert made.status_code == 200, made.text
+        assert gitea.requests[-1] == "GET /api/v1/repos/acme/shop"
+        shown = made.json()["connection"]
+        created_by, created_at = owner.get_json("/me")["user"]["login"], shown.pop("created_at")
+        assert created_at > 1_700_000_000
+        assert shown == {
+            "forge": "gitea",
+            "api_url": f"{gitea.public_url}/api/v1",
+            "repository": "acme/shop",
+            "uses_app": False,
+            "created_by": created_by,
+            "problem": "",
+        }
+        assert owner.get_json(path) == made.json()
+        refused = connect(owner, project, **of_gitea(gitea) | {"token": "wrong" + token})
+        assert "token" in refusal(refused)
+        assert owner.get_json(path) == made.json()  # a token that doesn't work replaces nothing
+        files = [*shared_service.data_dir.glob("prshots.db*"), shared_service.folder / "serve.log"]
+        everything = b"".join(file.read_bytes() for file in files) + made.content + refused.content
+        assert token.encode() not in everything
+        assert owner.ask("DELETE", path).json() == {"ok": True}
+        assert owner.get_json(path) == {"connection": None}
+
+    def test_every_forge_can_be_connected(self, owner: Person, github: GitHubLookAlike) -> None:
+        project, url = owner.project(), github.url
+        token = github.person_token
+        asked = {"forge": "github", "url": url, "repository": github.repository, "token": token}
+        assert connect(owner, project, **asked).json()["connection"]["api_url"] == f"{url}/api/v3"
+        with GitLabLookAlike() as gitlab:
+            place = {"forge": "gitlab", "url": f"{gitlab.public_url}/", "repository": gitlab.repository}
+            assert connect(owner, project, **place, token=gitlab.token).status_code == 200
+            assert gitlab.requests == ["GET /api/v4/projects/acme%2Fshop"]
+
+    @pytest.mark.parametrize(
+        ("changes", "words"),
+        [
+            ({"forge": "svn"}, "forge must be one of github, gitlab, gitea, bitbucket"),
+            ({"repository": "shop"}, "repository is invalid: enter it as owner/name"),
+            ({"repository": "../../admin"}, "repository is invalid"),
+            ({"repository": "other/shop"}, "the token may not read it"),
+            ({"url": ""}, "url is required: enter the web address of the forge"),
+            ({"url": "file:///etc/passwd"}, "url is invalid"),
+            ({"url": "http://user:password@127.0.0.1"}, "url is invalid"),
+            ({"url": "http://git.example.org"}, "use https://git.example.org"),
+            ({"token": "two words"}, "token is invalid"),
+            ({"token": "line\r\nHost: x"}, "token is invalid"),
+            ({"token": ""}, "token is invalid"),
+        ],
+    )
+    def test_bad_input_is_refused_with_a_reason(
+        self, owner: Person, gitea: GiteaLookAlike, changes: dict[str, str], words: str
+    ) -> None:
+        project = owner.project()
+        assert words in refusal(connect(owner, project, **of_gitea(gitea) | changes))
+        assert owner.get_json(f"/projects/{project}/connection") == {"connection": None}
+
+
+class TestAddresses:
+    @pytest.mark.parametrize(
+        "host",
+        [
+            *("10.0.0.1", "192.168.1.1", "172.16.0.9", "100.64.0.1", "0.0.0.0"),
+            *("169.254.169.254", "224.0.0.1", "localhost", "2130706433", "0x7f.1"),
+            *("[::1]", "[::ffff:127.0.0.1]", "[fe80::1]", "[fd00:ec2::254]", "[64:ff9b::a00:1]", "[::]"),
+        ],
+    )
+    def test_an_address_in_a_private_network_is_refused(
+        self, owner: Person, gitea: GiteaLookAlike, host: str
+    ) -> None:
+        said = refusal(connect(owner, owner.project(), **of_gitea(gitea) | {"url": f"https://{host}"}))
+        assert said.endswith("is in a private network: the operator can allow it with PRSHOTS_FORGE_HOSTS")
+
+    def test_a_name_is_resolved_once_and_kept_in_the_request(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The second answer of a hostile name server would be a private address."""
+        answers = iter(["127.0.0.1", "10.0.0.1"])
+        monkeypatch.setattr(public_addresses, "_resolve", lambda _: [next(answers)])
+        monkeypatch.setattr(public_addresses, "_is_public", lambda address: address == "127.0.0.1")
+        with answering(lambda asked, _: as_json(200, asked.headers["Host"])) as url:
+            port = url.rpartition(":")[2]
+            with httpx.Client(transport=PublicTransport(), timeout=5) as client:
+                assert client.get(f"http://forge.test:{port}/").json() == f"forge.test:{port}"
+                with pytest.raises(ForgeError, match="private network"):
+                    client.get(f"http://forge.test:{port}/")
+
+    def test_a_redirect_to_another_server_is_not_followed(self, owner: Person) -> None:
+        visited: list[str] = []
+
+        def inside(*_: object) -> None:
+            visited.append("inside")
+
+        with answering(inside) as internal:
+            redirect = (302, {"Location": f"{internal}/secret"}, b"")
+            with answering(lambda *_: redirect) as url:
+                asked = {"forge": "gitea", "url": url, "repository": "acme/shop", "token": "t0ken"}
+                assert "does not get our token" in refusal(connect(owner, owner.project(), **asked))
+        assert visited == []
+
+    def test_a_reply_of_another_server_is_shortened(self, owner: Person) -> None:
+        page = as_json(400, {"message": "internal " * 1000 + "secret=1"})
+        with answering(lambda *_: page) as url:
+            asked = {"forge": "gitea", "url": url, "repository": "acme/shop", "token": "t0ken"}
+            said = refusal(connect(owner, owner.project(), **asked))
+        assert len(said) < 500
+        assert "secret" not in said
+
+
+class TestKeys:
+    def test_rotation_encrypts_tokens_again_and_a_key_in_use_stays(
+        self, shop: Service, gitea: GiteaLookAlike
+    ) -> None:
+        assert store(shop, gitea).kid == "k1"
+        shop.run("keys", "rotate")
+        assert stored(shop).kid == "k2"
+        shop.run("keys", "retire", "k1")
+        keys = shop.data_dir / "signing-keys"
+        keys.write_text(f"k3:{'c' * 64}\n{keys.read_text()}")
+        refused = shop.run("keys", "retire", "k2", check=False)
+        assert (refused.returncode, "`prshots sweep`" in refused.stderr) == (1, True)
+        assert "k2:" in keys.read_text()
+        shop.run("sweep")
+        assert stored(shop).kid == "k3"
+        shop.run("keys", "retire", "k2")
+        with closing(forges_of(shop).open(stored(shop))) as forge:
+            assert forge.me() == gitea.login
+
+    def test_a_lost_key_breaks_only_the_connection(self, shop: Service, gitea: GiteaLookAlike) -> None:
+        before = store(shop, gitea)
+        (shop.data_dir / "signing-keys").write_text(f"k4:{'d' * 64}\n")
+        shop.run("sweep")
+        assert stored(shop) == before
+        words = "signing key k1, which no longer exists: enter the token again"
+        assert words in forges_of(shop).problem(before)
+        with pytest.raises(KeysError, match=words):
+            forges_of(shop).open(before)
+
+
+class TestGitHubApp:
+    @pytest.fixture
+    def installed(self, shop: Service, github: GitHubLookAlike) -> Service:
+        """Set up the App. It is installed in one of two repositories."""
+        key_file = shop.folder / "app.pem"
+        key_file.write_text(github.app_key())
+        given = {"URL": github.url, "APP_ID": "4711", "APP_KEY_FILE": str(key_file)}
+        shop.settings |= {f"GITHUB_{name}": value for name, value in given.items()}
+        return shop
+
+    def test_an_operator_connects_a_project_with_tokens_for_one_repository(
+        self, installed: Service, github: GitHubLookAlike
+    ) -> None:
+        installed.run("project", "connect", "shop", "--repository", github.repository)
+        connection, forges = stored(installed), forges_of(installed)
+        assert (connection.uses_app, connection.secret, connection.created_by) == (True, "", "")
+        assert forges.problem(connection) == ""
+        before = len(tokens_of_app(github))
+        for _ in range(3):
+            with closing(forges.open(connection)) as forge:
+                assert forge.pull_request(github.pr_number).is_open
+        (issued,) = tokens_of_app(github)[before:]  # and used three times
+        assert issued["permissions"] == PERMISSIONS
+        assert len(issued["repository_ids"]) == 1
+
+    def test_a_token_is_renewed_a_minute_before_it_expires(self, github: GitHubLookAlike) -> None:
+        clock = Clock()
+        app = GitHubApp("4711", github.app_key(), github.url, clock)
+        first = app.token(github.repository)
+        clock.ahead = 3530
+        assert app.token(github.repository) == first
+        clock.ahead = 3545
+        assert app.token(github.repository) != first
+
+    def test_only_a_repository_with_the_app_can_be_connected(self, installed: Service) -> None:
+        for repository in ("octocat/without-app", "octocat/nowhere"):
+            done = installed.run("project", "connect", "shop", "--repository", repository, check=False)
+            assert (done.returncode, f"the GitHub App is not installed in {repository}" in done.stderr) == (
+                2,
+                True,
+            )
+        done = installed.run("project", "connect", "shop", "--repository", "../octocat/shop", check=False)
+        assert (done.returncode, "--repository takes OWNER/NAME" in done.stderr) == (2, True)
+        assert with_database(installed, lambda database: SqlConnections(database).connections()) == []
+
+    def test_another_key_is_refused_by_github(self, github: GitHubLookAlike) -> None:
+        with pytest.raises(ForgeError, match="Check PRSHOTS_GITHUB_APP_ID, PRSHOTS_GITHUB_APP_KEY_FILE"):
+            GitHubApp("4711", RSAKey.generate_key(2048).as_pem(private=True).decode(), github.url).name()
+
+    def test_without_the_app_its_connections_report_a_problem(
+        self, installed: Service, github: GitHubLookAlike
+    ) -> None:
+        installed.run("project", "connect", "shop", "--repository", github.repository)
+        for name in ("APP_ID", "APP_KEY_FILE"):
+            del installed.settings[f"GITHUB_{name}"]
+        forges, connection = forges_of(installed), stored(installed)
+        assert "set PRSHOTS_GITHUB_APP_ID and PRSHOTS_GITHUB_APP_KEY_FILE" in forges.problem(connection)
+        with pytest.raises(ForgeError, match="which is not set up"):
+            forges.open(connection)
+
+    @pytest.mark.parametrize(
+        ("given", "named"),
+        [
+            ({"APP_ID": "4711"}, "PRSHOTS_GITHUB_APP_KEY_FILE: got nothing"),
+            ({"APP_KEY": "x"}, "PRSHOTS_GITHUB_APP_ID: got nothing"),
+            ({"APP_ID": "4711", "APP_KEY": "secret-pem"}, "PRSHOTS_GITHUB_APP_KEY_FILE: got something else"),
+        ],
+    )
+    def test_a_wrong_setting_stops_the_start_with_one_line(
+        self, shop: Service, given: dict[str, str], named: str
+    ) -> None:
+        shop.settings |= {f"GITHUB_{name}": value for name, value in given.items()}
+        done = shop.run("serve", check=False)
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+        assert named in done.stderr
+        assert "secret-pem" not in done.stderr
+
+
+class TestDoctor:
+    async def test_reports_connections_that_do_not_work(
+        self, shop: Service, gitea: GiteaLookAlike, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        settings = settings_of(shop)
+        ring = wiring.existing_keys(settings).ring()
+
+        async def report() -> list[str]:
+            return [f"{found.state} {found.words}" for found in await check_connections(settings, ring)]
+
+        assert await report() == []
+        with ThreadPoolExecutor(1) as thread:  # commands run their own event loop
+            thread.submit(store, shop, gitea).result()
+            assert await report() == ["ok all 1 connections to forges work"]
+            thread.submit(shop.run, "project", "create", "web").result()
+            thread.submit(store, shop, gitea, "web", "t0ken-that-was-revoked").result()
+            (found,) = await report()
+            assert found.startswith("problem project 'web', acme/shop: ")
+            assert "token" in found
+            assert "t0ken" not in found
+            (shop.data_dir / "signing-keys").write_text(f"k4:{'d' * 64}\n")
+        ring = wiring.existing_keys(settings).ring()
+        assert [line.rpartition(": ")[2] for line in await report()] == ["enter the token again"] * 2
+        monkeypatch.setattr(connections, "MOST", 1)
+        assert (await report())[-1] == "warning only 1 of 2 connections were checked"
+
+    async def test_asks_github_about_the_app(self, shop: Service, github: GitHubLookAlike) -> None:
+        assert await check_app(settings_of(shop)) == []
+        given = {"URL": github.url, "APP_ID": "4711", "APP_KEY": github.app_key()}
+        shop.settings |= {f"GITHUB_{name}": value for name, value in given.items()}
+        (found,) = await check_app(settings_of(shop))
+        assert (found.state, found.words) == (State.OK, "GitHub knows it as prshots-here")
