@@ -13,7 +13,7 @@ import { isSameShot, shotId } from "../gallery/shot-key";
 import { Toolbar } from "../gallery/toolbar";
 import { useShotFilter } from "../gallery/use-shot-filter";
 import { compareCommand } from "../lib/commands";
-import { capitalize, formatCount, formatNumber, isSameCommit, shortSha } from "../lib/format";
+import { capitalize, describeRetry, formatCount, formatNumber, isSameCommit, shortSha } from "../lib/format";
 import type { Live } from "../lib/live";
 import { Link, useLocation } from "../lib/router";
 import type { Comparison, LatestComparison, PullRequest } from "../lib/types";
@@ -181,6 +181,11 @@ function ComparisonStatus({
           {words.command && <Command command={words.command} />}
         </div>
       )}
+      {comparison.outbox.map(({ kind, error, next_at }) => (
+        <p key={kind} class="base-state" data-state="failed" role="status">
+          <strong>The {kind} was not sent</strong> {error}. {describeRetry(next_at)}
+        </p>
+      ))}
       {isNewer && (
         <p class="base-state" data-state="newer">
           <strong>Not the newest commit</strong> The screenshots of <Sha sha={pull.last_commit} /> are not

@@ -1,4 +1,4 @@
-/** The replies about noise and deliveries. */
+/** The replies about noise. */
 import type { ShotKey } from "../gallery/shot-key";
 import type { Image } from "../lib/types";
 
@@ -19,13 +19,4 @@ export interface Quarantine extends ShotKey {
   /** How many comparisons the shot was in since, and in how many of them it differed. */
   compared: number;
   differed: number;
-}
-
-export interface FailingDelivery {
-  pr_number: number;
-  kind: string;
-  error: string;
-  attempts: number;
-  first_due_at: number;
-  next_at: number;
 }

@@ -1,11 +1,10 @@
 /** The connection to the forge, with which the service posts commit statuses and comments itself. */
 import { useState } from "preact/hooks";
 import { send } from "../lib/api";
-import { formatCount } from "../lib/format";
+import { describeRetry, formatCount } from "../lib/format";
 import { useLive } from "../lib/live";
 import { Link } from "../lib/router";
-import type { ConnectionReply, ForgeKind, Project } from "../lib/types";
-import type { FailingDelivery } from "../noise/noise-replies";
+import type { ConnectionReply, ForgeKind, Outbox, Project } from "../lib/types";
 import { Button, confirmDialog, Failed, Field, Mono, Time, toast, useAction } from "../ui";
 
 const FORGES: Record<ForgeKind, { label: string; permission: string }> = {
@@ -81,7 +80,7 @@ export function ConnectionSettings({ project }: { project: Project }) {
             onSaved={refresh}
           />
         )}
-        <Outbox projectId={project.id} />
+        <Deliveries projectId={project.id} />
       </div>
     </section>
   );
@@ -159,8 +158,8 @@ function ConnectForm({ path, repository, isConnected, onSaved }: ConnectFormProp
 }
 
 /** What the service could not deliver to the forge yet. */
-function Outbox({ projectId }: { projectId: string }) {
-  const { data } = useLive<{ failing: FailingDelivery[]; waiting: number }>(`/projects/${projectId}/outbox`);
+function Deliveries({ projectId }: { projectId: string }) {
+  const { data } = useLive<Outbox>(`/projects/${projectId}/outbox`);
   if (!data || data.failing.length + data.waiting === 0) return null;
   return (
     <div>
@@ -174,7 +173,8 @@ function Outbox({ projectId }: { projectId: string }) {
             <p class="row-about">
               <span class="problem">{error}</span>
               <span>
-                {formatCount(attempts, "attempt")} since <Time at={first_due_at} />. <Again at={next_at} />
+                {formatCount(attempts, "attempt")}, first due <Time at={first_due_at} />.{" "}
+                {describeRetry(next_at)}
               </span>
             </p>
           </li>
@@ -182,10 +182,4 @@ function Outbox({ projectId }: { projectId: string }) {
       </ul>
     </div>
   );
-}
-
-/** "Next attempt in 5 min" */
-export function Again({ at }: { at: number }) {
-  const minutes = Math.ceil((at - Date.now() / 1000) / 60);
-  return <>Next attempt {minutes > 0 ? `in ${minutes} min` : "now"}.</>;
 }
