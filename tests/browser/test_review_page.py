@@ -116,12 +116,14 @@ def test_rejects_with_a_note_and_a_pin_that_later_become_outdated(
     assert box is not None
     image.click(position={"x": box["width"] * 0.25, "y": box["height"] * 0.75})
     expect(viewer.get_by_text("Pin placed.")).to_be_visible()
+    page.keyboard.type("!")
+    expect(field).to_have_value("<b>Too</b> red!")
     assert violations(page) == []
     field.press("Enter")
     expect(viewer.locator(".bar-title")).to_contain_text("step-2")
     page.keyboard.press("k")
-    expect(bar(page)).to_contain_text(re.compile("Rejected by ann.*<b>Too</b> red"))
-    pin = viewer.get_by_role("button", name="<b>Too</b> red")
+    expect(bar(page)).to_contain_text(re.compile("Rejected by ann.*<b>Too</b> red!"))
+    pin = viewer.get_by_role("button", name="<b>Too</b> red!")
     shown, picture = pin.bounding_box(), image.bounding_box()
     assert shown
     assert picture
@@ -129,7 +131,7 @@ def test_rejects_with_a_note_and_a_pin_that_later_become_outdated(
     pin.focus()
     expect(pin.locator(".pin-note")).to_be_visible()
     page.keyboard.press("m")
-    expect(viewer.get_by_role("complementary", name="Notes")).to_contain_text("<b>Too</b> red")
+    expect(viewer.get_by_role("complementary", name="Notes")).to_contain_text("<b>Too</b> red!")
     assert violations(page) == []
     assert not too_wide_for_a_phone(page)
     stored = next(
@@ -139,11 +141,11 @@ def test_rejects_with_a_note_and_a_pin_that_later_become_outdated(
     )
     assert stored["pin"] == {"x": pytest.approx(0.25, abs=0.02), "y": pytest.approx(0.75, abs=0.02)}
     page.keyboard.press("Escape")
-    expect(pair(page, "step-1")).to_contain_text("<b>Too</b> red")
+    expect(pair(page, "step-1")).to_contain_text("<b>Too</b> red!")
     expect(page.locator(".pull-facts")).to_contain_text("Rejected")
     push(shop, 2, "fix", drawn_page(button="green"))
     outdated = page.get_by_text("Outdated notes").locator("..")
-    expect(outdated).to_contain_text(re.compile("step-1.*<b>Too</b> red.*Outdated · Rejected by ann"))
+    expect(outdated).to_contain_text(re.compile("step-1.*<b>Too</b> red!.*Outdated · Rejected by ann"))
     expect(pair(page, "step-1")).to_contain_text("Open")
     assert violations(page) == []
     assert not too_wide_for_a_phone(page)

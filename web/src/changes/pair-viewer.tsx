@@ -4,11 +4,11 @@ import type { ShotFilter } from "../gallery/shot-filter";
 import { isSameShot, type ShotKey, shotId } from "../gallery/shot-key";
 import { navigate, useLocation } from "../lib/router";
 import type { ComparedShot, Comparison } from "../lib/types";
-import { reviewKey, type Step } from "../lightbox/keys";
+import type { Step } from "../lightbox/keys";
 import { LightboxBar, StepButtons } from "../lightbox/lightbox-bar";
 import { usePreload } from "../lightbox/preload";
 import { useZoom, type Zoom } from "../lightbox/use-zoom";
-import { isDoublePress, usePace, ViewerDialog } from "../lightbox/viewer-dialog";
+import { isDoubleDecision, usePace, ViewerDialog } from "../lightbox/viewer-dialog";
 import { QuarantineDialog } from "../noise/quarantine-dialog";
 import { isTyping } from "../pull/shortcuts";
 import { type Mode, modeFrom, type OpenShot, type PullUrls, pairHref } from "../pull/urls";
@@ -280,6 +280,7 @@ function useKeys(zoom: Zoom, handlers: Handlers): (event: KeyboardEvent) => void
   const pace = usePace();
   return (event) => {
     if (isForSlider(event) || (isTyping(event.target) && !isSlider(event.target))) return;
+    if (isLetter(event) && typeIntoNote(event)) return;
     const enter = event.key === "Enter" && event.target === zoom.stage;
     const action = enter ? ZOOM : pairKeyAction(event, zoom.pans);
     if (!action) return;
@@ -288,11 +289,21 @@ function useKeys(zoom: Zoom, handlers: Handlers): (event: KeyboardEvent) => void
     else if (action.do === "zoom") zoom.change(action.how);
     else if (action.do === "mode") handlers.mode(action.mode);
     else if (action.do === "go") pace(event, () => handlers.go(action.step));
-    else if (!reviewKey(event) || !isDoublePress(event)) handlers[action.do]();
+    else if (!isDoubleDecision(event)) handlers[action.do]();
   };
 }
 
 const ZOOM = { do: "zoom", how: "toggle" } as const;
+
+const isLetter = ({ key, ctrlKey, metaKey, altKey }: KeyboardEvent): boolean =>
+  key.length === 1 && key !== " " && !ctrlKey && !metaKey && !altKey;
+
+/** While a note is open, letters are part of it even if a click took the focus. */
+function typeIntoNote({ currentTarget }: KeyboardEvent): boolean {
+  const field = (currentTarget as Element).querySelector<HTMLElement>(".note-form textarea");
+  field?.focus();
+  return field !== null;
+}
 
 const isSlider = (target: EventTarget | null): boolean =>
   target instanceof HTMLInputElement && target.type === "range";

@@ -2,6 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { type ShotKey, variantLabel } from "../gallery/shot-key";
+import { reviewKey } from "./keys";
 
 const PACE_MS = 120;
 const DOUBLE_MS = 150;
@@ -55,11 +56,13 @@ export function usePace(): (event: KeyboardEvent, act: () => void) => void {
   };
 }
 
-let lastPress = { key: "", at: Number.NEGATIVE_INFINITY };
+let last = { key: "", at: Number.NEGATIVE_INFINITY };
 
-/** Whether a key is held down, or is the second press of a double press: it would decide about the next change. */
-export function isDoublePress({ key, repeat, timeStamp }: KeyboardEvent): boolean {
-  const isSecond = key === lastPress.key && timeStamp - lastPress.at < DOUBLE_MS;
-  lastPress = { key, at: timeStamp };
-  return repeat || isSecond;
+/** Whether a key that decides is held down, or pressed twice at once: it would decide about the next change. */
+export function isDoubleDecision(event: KeyboardEvent): boolean {
+  const key = reviewKey(event);
+  if (!key || key === "reject") return false;
+  const isSecond = key === last.key && event.timeStamp - last.at < DOUBLE_MS;
+  last = { key, at: event.timeStamp };
+  return event.repeat || isSecond;
 }

@@ -6,7 +6,7 @@ import { shotId } from "../gallery/shot-key";
 import { formatCount } from "../lib/format";
 import { navigate } from "../lib/router";
 import { reviewKey } from "../lightbox/keys";
-import { isDoublePress } from "../lightbox/viewer-dialog";
+import { isDoubleDecision } from "../lightbox/viewer-dialog";
 import { usePageKeys } from "../pull/shortcuts";
 import { type PullUrls, pairHref } from "../pull/urls";
 import { toast } from "../ui";
@@ -40,7 +40,7 @@ export function usePageReview(
   };
   usePageKeys((event) => {
     const key = reviewKey(event);
-    if (!key || isDoublePress(event)) return;
+    if (!key || isDoubleDecision(event)) return;
     event.preventDefault();
     const shot = focusedShot(found);
     if (key === "undo") undo();
