@@ -4,9 +4,11 @@ import asyncio
 from dataclasses import replace
 
 import pytest
+import sqlalchemy as sa
 
 from prshots.contract.forge_kinds import ForgeKind
 from prshots.contract.replies import ComparisonState, Verdict
+from prshots.server.adapters.sql.database.schema import connections
 from prshots.server.adapters.sql.outbox.causes import JOB_SECONDS, mark_due
 from prshots.server.domain.comparison.models import (
     ComparisonRequest,
@@ -175,9 +177,16 @@ async def test_another_connection_sends_everything_again(here: Stores) -> None:
     assert {each.sent for each in (await claim(here)).due} == {""}
 
 
-async def test_rows_without_connection_or_recent_cause_are_removed(here: Stores) -> None:
+async def test_a_cause_from_before_the_connection_was_removed_is_dropped(here: Stores) -> None:
     await cause(here)
-    await here.outbox.discard(here.project.id)
+    await here.database.execute(sa.delete(connections).where(connections.c.project_id == here.project.id))
+    assert await due(here, NOW) == {PULL}
+    assert await here.outbox.claim(here.project.id, PULL, "one", NOW, UNTIL) is None
+    assert await due(here, NOW) == set()
+
+
+async def test_rows_without_a_recent_cause_are_removed(here: Stores) -> None:
+    await cause(here)
     assert await here.outbox.discard_old(NOW + DAY, 10) == 0
     assert await due(here, NOW) == {PULL}
     await send(here)

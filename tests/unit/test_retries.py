@@ -156,8 +156,9 @@ def test_no_request_waits_for_a_limit_that_outlasts_the_timeout(clock: Clock) ->
     with httpx.Client(transport=httpx.MockTransport(lambda _: limited)) as client, deadline_after(30):
         sender = Sender(client)
         for _ in range(2):
-            with pytest.raises(UnreachableError, match="gave up"):
+            with pytest.raises(UnreachableError, match="gave up") as raised:
                 sender.send(lambda: client.build_request("GET", "https://forge.example/"))
+            assert raised.value.retry_after == 60
     assert clock.waits == []
 
 

@@ -17,13 +17,14 @@ from prshots.cli import (
     delete,
     doctor,
     expire,
-    feedback,
+    gate,
     keys,
     login_link,
     mcp,
     migrate,
     move,
     projects,
+    review,
     serve,
     show,
     sweep,
@@ -62,9 +63,10 @@ client(help=stated_help("upload"))(upload.upload)
 client()(show.show)
 client(help=stated_help("compare"))(compare.compare)
 client(help=stated_help("comment"))(comment.comment)
+client(help=stated_help("gate"))(gate.gate)
 client(help=stated_help("expire"))(expire.expire)
 client(help=stated_help("delete"))(delete.delete)
-client()(feedback.feedback)
+client()(review.review)
 client()(mcp.mcp)
 server()(serve.serve)
 server()(sweep.sweep)

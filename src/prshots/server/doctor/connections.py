@@ -5,9 +5,8 @@ import asyncio
 from prshots.contract.errors import PrshotsError
 from prshots.contract.redaction import redact
 from prshots.server import wiring
-from prshots.server.adapters.forges.forge_opener import ForgeOpener
+from prshots.server.adapters.forges.forge_opener import CHECKS, ForgeOpener
 from prshots.server.adapters.keys import FixedKeys
-from prshots.server.adapters.sql.database.found_schema import found_schema
 from prshots.server.adapters.sql.outbox.connections import SqlConnections
 from prshots.server.config.settings import Settings
 from prshots.server.doctor import DoctorFinding, ok, problem, warning
@@ -17,7 +16,7 @@ from prshots.server.wiring.forges import github_app, open_forges
 
 ABOUT = "connections"
 MOST = 40
-"""How many connections are checked. Four at a time, they are done within the limit if most forges answer."""
+"""How many connections are checked. If most forges answer, that takes less than the doctor's limit."""
 
 
 async def check_app(settings: Settings) -> list[DoctorFinding]:
@@ -25,21 +24,22 @@ async def check_app(settings: Settings) -> list[DoctorFinding]:
     return [ok("GitHub App", f"GitHub knows it as {await asyncio.to_thread(app.name)}")] if app else []
 
 
-async def check_connections(settings: Settings, ring: KeyRing | None) -> list[DoctorFinding]:
-    if ring is None or (settings.on_sqlite and not settings.database_path.exists()):
-        return []  # other checks have reported it
+async def check_connections(settings: Settings, ring: KeyRing) -> list[DoctorFinding]:
     database = wiring.database_as_it_is(settings)
     try:
-        if not (await database.read(found_schema)).is_usable:
-            return []
         connections = await SqlConnections(database).connections()
         projects = {project.id: project.name for project in await wiring.projects_in(database).projects()}
     finally:
         await database.close()
     forges = open_forges(settings, FixedKeys(ring))
     try:
-        checks = (_check(forges, each, projects.get(each.project_id, "")) for each in connections[:MOST])
-        found = [finding for finding in await asyncio.gather(*checks) if finding]
+        turns = asyncio.Semaphore(CHECKS)
+
+        async def check(connection: Connection) -> DoctorFinding | None:
+            async with turns:
+                return await _check(forges, connection, projects.get(connection.project_id, ""))
+
+        found = [each for each in await asyncio.gather(*map(check, connections[:MOST])) if each]
     finally:
         forges.close()
     if len(connections) > MOST:

@@ -11,6 +11,7 @@ from starlette.routing import Route
 
 from prshots import __version__
 from prshots.contract.errors import DegradedError, ProviderError
+from prshots.server.adapters.forges.delivery import Deliveries
 from prshots.server.adapters.pictures.workers.pool import COMPARING, PictureWorkers, WorkerLimits
 from prshots.server.adapters.sql.comparison.baselines import SqlBaselines
 from prshots.server.adapters.sql.comparison.comparisons import SqlComparisons
@@ -18,6 +19,7 @@ from prshots.server.adapters.sql.images.images import SqlImages
 from prshots.server.adapters.sql.images.put_urls import SqlPutUrls
 from prshots.server.adapters.sql.images.staging import SqlStaged
 from prshots.server.adapters.sql.outbox.connections import SqlConnections
+from prshots.server.adapters.sql.outbox.outbox import SqlOutbox
 from prshots.server.adapters.sql.overview import SqlOverview
 from prshots.server.adapters.sql.people import SqlPeople
 from prshots.server.adapters.sql.projects.projects import SqlProjects
@@ -37,6 +39,7 @@ from prshots.server.domain.images.put_urls import PutUrls
 from prshots.server.domain.images.service import Images
 from prshots.server.domain.images.staging import Staging
 from prshots.server.domain.images.thumbnails import Thumbnails
+from prshots.server.domain.outbox.service import Outbox
 from prshots.server.domain.people.organizations import Organizations
 from prshots.server.domain.projects.keyless import TokenExchange, Trusts
 from prshots.server.domain.projects.ports import Issuers
@@ -57,7 +60,6 @@ from prshots.server.wiring import (
 )
 from prshots.server.wiring.forges import open_forges
 from prshots.server.wiring.opening import DatabaseOpening
-from prshots.server.wiring.outbox import build_outbox
 from prshots.server.wiring.sign_in import allow_list, build_sign_in
 
 
@@ -140,6 +142,7 @@ def build_api(
         web_url=settings.web_url,
         for_people=routes_for_people(settings, engines, services, thumbnails),
         readiness=engines.readiness(),
+        start=services.outbox.start,
         close=close,
         log_requests=settings.log_requests,
     )
@@ -192,7 +195,7 @@ def _build_services(settings: Settings, engines: _Engines) -> PublicServices:
         comparisons=comparisons,
         reviews=reviews,
         comments=comments,
-        outbox=build_outbox(database, engines.forges, reviews, comments, decided),
+        outbox=_build_outbox(engines, reviews, comments, decided),
         staging=staging,
         put_urls=PutUrls(
             records=SqlPutUrls(database), images=images, staging=staging, base_url=settings.base_url
@@ -204,6 +207,20 @@ def _build_services(settings: Settings, engines: _Engines) -> PublicServices:
             audiences=[settings.base_url, settings.web_url],
         ),
         counter=engines.counter,
+    )
+
+
+def _build_outbox(engines: _Engines, reviews: Reviews, comments: Comments, woken: asyncio.Event) -> Outbox:
+    return Outbox(
+        records=SqlOutbox(engines.database),
+        connections=SqlConnections(engines.database),
+        forges=Deliveries(engines.forges.open),
+        reviews=reviews,
+        comments=comments,
+        woken=woken,
+        on_sent=lambda kind: metrics.OUTBOX_SENT.labels(kind).inc(),
+        on_failed=lambda kind: metrics.OUTBOX_FAILED.labels(kind).inc(),
+        on_waiting=metrics.OUTBOX_WAITING.set,
     )
 
 
@@ -264,7 +281,7 @@ def routes_for_people(
         comparisons=services.comparisons,
         reviews=services.reviews,
         comments=services.comments,
-        outbox=services.outbox,
+        outbox=SqlOutbox(database),
         projects=services.accounts,
         trusts=Trusts(SqlTrusts(database), settings.issuers),
         connections=SqlConnections(database),

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from prshots.contract.gates import CommitStatus
+    from prshots.contract.replies import SizedComment
     from prshots.forges import Forge
     from prshots.server.domain.outbox.models import Connection
     from prshots.server.domain.outbox.ports import WriteComment
@@ -44,11 +45,11 @@ class Deliveries:
         loop = asyncio.get_running_loop()
 
         def send(forge: Forge) -> None:
-            def render() -> tuple[str, int]:
-                limit = min(forge.max_characters, MAX_COMMENT_BYTES)
-                writing = asyncio.run_coroutine_threadsafe(write(limit, forge.marker_style), loop)
-                written = writing.result(seconds)
-                return written.markdown, written.count
+            limit = min(forge.max_characters, MAX_COMMENT_BYTES)
+
+            def render() -> SizedComment:
+                writing = write(limit, forge.marker_style)
+                return asyncio.run_coroutine_threadsafe(writing, loop).result(seconds)
 
             _keep_comment(forge, pr_number, render)
 
@@ -86,28 +87,33 @@ def _complete_sha(forge: Forge, pr_number: int, commit_sha: str) -> str:
     )
 
 
-def _keep_comment(forge: Forge, pr_number: int, render: Callable[[], tuple[str, int]]) -> None:
+def _keep_comment(forge: Forge, pr_number: int, render: Callable[[], SizedComment]) -> None:
     """Make our comment current, or the job's. Create one only if there are screenshots."""
     from prshots.forges.sticky_comment import keep_current
 
-    text, count = "", 0
+    written: list[SizedComment] = []
 
     def render_text() -> str:
-        nonlocal text, count
-        text, count = render()
-        return text
+        written.append(render())
+        return written[-1].markdown
 
     def creates() -> bool:
-        return not _update_comment_of_job(forge, pr_number, text) and count > 0
+        return not _update_comment_of_job(forge, pr_number, written[-1].markdown) and written[-1].count > 0
 
     keep_current(forge, pr_number, render_text, creating=creates)
 
 
 def _update_comment_of_job(forge: Forge, pr_number: int, text: str) -> bool:
-    """Update the comment that a job posted with its own token. Return False if there is none."""
+    """Update the comment that a job posted with its own token. Return False if there is none.
+
+    If the notice rises, leave it to the next job, which can replace its comment by a new one.
+    """
+    from prshots.forges.sticky_comment import notice_in
+
     marker = forge.marker(pr_number)
     for comment in forge.comments(pr_number):
         if comment.author in JOB_ACCOUNTS and comment.body.startswith(marker):
-            forge.update(pr_number, comment.id, text)
+            if notice_in(text) <= notice_in(comment.body):
+                forge.update(pr_number, comment.id, text)
             return True
     return False

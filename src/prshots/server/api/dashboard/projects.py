@@ -16,6 +16,7 @@ from prshots.server.domain.projects.service import ProjectChanges
 PAGE = 24
 BIGGEST = 10
 MAX_DAYS = 366
+MAX_FAILING = 100
 DELETION_SECONDS = 2.0
 """How long one call spends on deleting a project. The page then shows the progress and calls again."""
 
@@ -108,7 +109,7 @@ async def usage(call: Call) -> view_types.UsageView:
 
 
 async def show_outbox(call: Call, project: Project) -> view_types.OutboxView:
-    failing, waiting = await call.services.outbox.failing(project)
+    failing, waiting = await call.services.outbox.failing(project.id, MAX_FAILING)
     return {"failing": list(map(views.failing_view, failing)), "waiting": waiting}
 
 

@@ -31,8 +31,7 @@ from prshots.server.domain.images.models import SECONDS_PER_DAY
 from prshots.server.domain.images.ports import Overview, StagedRecords
 from prshots.server.domain.images.service import Images
 from prshots.server.domain.images.thumbnails import Thumbnails
-from prshots.server.domain.outbox.ports import ConnectedForges, ConnectionRecords
-from prshots.server.domain.outbox.service import Outbox
+from prshots.server.domain.outbox.ports import ConnectedForges, ConnectionRecords, OutboxRecords
 from prshots.server.domain.people.models import User
 from prshots.server.domain.people.organizations import Organizations
 from prshots.server.domain.people.sign_in import SignIn
@@ -69,7 +68,7 @@ class DashboardServices:
     comparisons: Comparisons
     reviews: Reviews
     comments: Comments
-    outbox: Outbox
+    outbox: OutboxRecords
     projects: Projects
     trusts: Trusts
     connections: ConnectionRecords

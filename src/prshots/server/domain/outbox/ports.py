@@ -52,14 +52,14 @@ class OutboxRecords(Protocol):
     async def due(self, now: int, busy: Collection[str], limit: int) -> list[tuple[str, int]]:
         """Return pull requests with something due, longest due first: each project's id and number.
 
-        Leaves out what someone holds, and the projects that are `busy`. A pull request may come twice.
+        Leaves out what someone holds, and `busy` projects. A pull request may come twice.
         """
 
     async def claim(self, project_id: str, pr_number: int, holder: str, now: int, until: int) -> Claim | None:
         """Lease everything about a pull request to this holder, until then. Return what is due.
 
-        Return None if someone else holds it. If the lease ends before `finish`, everything that was due is
-        due again, and nothing counts as sent, because it may or may not have been.
+        Return None if someone else holds it, or if the project has no connection. If the lease ends before
+        `finish`, everything that was due is due again, and nothing counts as sent, because it may have been.
         """
 
     async def finish(self, claim: Claim, attempts: Sequence[Attempt], now: int) -> None:
@@ -70,9 +70,6 @@ class OutboxRecords(Protocol):
 
     async def newer_commit(self, project_id: str, pr_number: int) -> str | None:
         """Return the newest commit with images, if it came after every compared commit."""
-
-    async def discard(self, project_id: str) -> None:
-        """Remove everything about a project, unless it has a connection."""
 
     async def discard_old(self, until: int, limit: int) -> int:
         """Remove up to `limit` rows that wait for nothing and had no cause since. Return how many."""

@@ -9,6 +9,7 @@ import contextlib
 import random
 import secrets
 import time
+from collections import Counter
 from collections.abc import Callable
 from functools import partial
 
@@ -19,9 +20,8 @@ from prshots.contract.gates import status_of
 from prshots.contract.redaction import redact_briefly
 from prshots.contract.replies import NOT_COMPARED
 from prshots.server.domain.comments.service import Comments
-from prshots.server.domain.outbox.models import Attempt, Claim, Connection, DeliveryKind, Due, FailingDelivery
+from prshots.server.domain.outbox.models import Attempt, Claim, Connection, DeliveryKind, Due
 from prshots.server.domain.outbox.ports import ConnectionRecords, ForgeDelivery, OutboxRecords
-from prshots.server.domain.projects.models import Project
 from prshots.server.domain.review.service import Reviews
 
 SEND_SECONDS = 15.0
@@ -34,13 +34,12 @@ POLL_SECONDS = 2.0
 """How long another process's cause may go unnoticed."""
 
 COUNT_SECONDS = 30.0
-AT_ONCE = 4
-"""How many pull requests a process sends at once, each of another project: a slow forge delays no others."""
+AT_ONCE, OF_PROJECT = 6, 3
+"""How many pull requests a process sends at once, and of one project: a slow forge delays no others."""
 
-FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 1, 300
+LONGEST_PAUSE_SECONDS = 300
 GIVE_UP_SECONDS = 24 * 3600
 STOP_SECONDS = 3.0
-SHOWN_FAILING = 100
 
 _log = structlog.get_logger()
 
@@ -55,34 +54,24 @@ class Outbox:
         reviews: Reviews,
         comments: Comments,
         woken: asyncio.Event,
-        on_attempt: Callable[[DeliveryKind, bool], None] = lambda _, __: None,
+        on_sent: Callable[[DeliveryKind], None] = lambda _: None,
+        on_failed: Callable[[DeliveryKind], None] = lambda _: None,
         on_waiting: Callable[[int], None] = lambda _: None,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """`woken` is set when this process has recorded a cause.
-
-        `on_attempt` is called with the kind and whether it was sent.
-        """
+        """`woken` is set when this process has recorded a cause."""
         self._records = records
         self._connections = connections
         self._forges = forges
         self._reviews = reviews
         self._comments = comments
         self._woken = woken
-        self._on_attempt = on_attempt
+        self._on_sent = on_sent
+        self._on_failed = on_failed
         self._on_waiting = on_waiting
         self._clock = clock
-        self._sending: dict[str, asyncio.Task[None]] = {}
+        self._sending: dict[tuple[str, int], asyncio.Task[None]] = {}
         self._running: asyncio.Task[None] | None = None
-
-    async def failing(self, project: Project) -> tuple[list[FailingDelivery], int]:
-        """Return what fails in a project, and how much waits."""
-        return await self._records.failing(project.id, SHOWN_FAILING)
-
-    async def failing_of_pull(self, project: Project, pr_number: int) -> list[FailingDelivery]:
-        return await self._records.failing_of_pull(project.id, pr_number)
-
-    # Running
 
     def start(self) -> None:
         """Start sending, on the running event loop."""
@@ -114,23 +103,23 @@ class Outbox:
                 await asyncio.wait_for(self._woken.wait(), POLL_SECONDS * random.uniform(0.75, 1.25))  # noqa: S311
 
     async def _send_due(self) -> None:
-        """Start to send what is due, one pull request of each project."""
-        if len(self._sending) == AT_ONCE:
-            return
-        now = int(self._clock())
-        for project_id, pr_number in await self._records.due(now, self._sending, limit=5 * AT_ONCE):
-            if project_id not in self._sending and len(self._sending) < AT_ONCE:
-                sending = asyncio.create_task(self._send(project_id, pr_number))
-                self._sending[project_id] = sending
-                sending.add_done_callback(partial(self._forget, project_id))
+        """Start to send what is due."""
+        count = Counter(project_id for project_id, _ in self._sending)
+        busy = [project_id for project_id in count if count[project_id] == OF_PROJECT]
+        for pull in await self._records.due(int(self._clock()), busy, limit=5 * AT_ONCE):
+            is_free = pull not in self._sending and count[pull[0]] < OF_PROJECT
+            if is_free and len(self._sending) < AT_ONCE:
+                count[pull[0]] += 1
+                sending = self._sending[pull] = asyncio.create_task(self._send(*pull))
+                sending.add_done_callback(partial(self._forget, pull))
 
-    def _forget(self, project_id: str, sent: "asyncio.Task[None]") -> None:
-        del self._sending[project_id]
+    def _forget(self, pull: tuple[str, int], sent: "asyncio.Task[None]") -> None:
+        del self._sending[pull]
         if sent.cancelled():
             return
         error = sent.exception()
         if error is None:
-            self._woken.set()  # the project may have more
+            self._woken.set()  # there may be more
         elif not isinstance(error, PrshotsError):  # the database reports its outages
             _log.error("outbox failed", exc_info=error)
 
@@ -141,8 +130,7 @@ class Outbox:
         if claim is None:
             return
         connection = await self._connections.find(project_id)
-        if connection is None:
-            await self._records.discard(project_id)
+        if connection is None:  # removed, with everything that was due
             return
         attempts = [await self._attempt(claim, due, connection, until) for due in claim.due]
         await self._records.finish(claim, attempts, int(self._clock()))
@@ -153,20 +141,20 @@ class Outbox:
         send = self._send_status if due.kind is DeliveryKind.STATUS else self._send_comment
         try:
             sent = await send(claim, due, connection, until)
-        except Exception as error:  # noqa: BLE001 - an attempt must end, or its successor would fail the same way
-            self._on_attempt(due.kind, False)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the next attempt comes later
+            self._on_failed(due.kind)
             return self._failed(due, error)
-        self._on_attempt(due.kind, True)
+        self._on_sent(due.kind)
         return Attempt(due, sent)
 
     def _failed(self, due: Due, error: Exception) -> Attempt:
-        is_expected = isinstance(error, PrshotsError)
-        if not is_expected:
+        if isinstance(error, PrshotsError):
+            reason, asked = redact_briefly(str(error)), error.retry_after
+        else:
             _log.error("sending failed", kind=due.kind, exc_info=error)
-        pause = min(FIRST_PAUSE_SECONDS * 2 ** (min(due.attempts, 20) - 1), LONGEST_PAUSE_SECONDS)
-        now, asked = int(self._clock()), getattr(error, "retry_after", 0.0)
-        next_at = now + max(pause, int(asked) + 1 if asked else 0)
-        reason = redact_briefly(str(error)) if is_expected else "internal error"
+            reason, asked = "internal error", 0.0
+        pause = min(2 ** (min(due.attempts, 20) - 1), LONGEST_PAUSE_SECONDS)
+        next_at = int(self._clock() + max(pause, asked))
         is_given_up = next_at > due.first_due_at + GIVE_UP_SECONDS
         return Attempt(due, error=reason, next_at=None if is_given_up else next_at)
 

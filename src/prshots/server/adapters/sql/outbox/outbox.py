@@ -25,7 +25,11 @@ _DUE = (
     .limit(sa.bindparam("limit"))
 )
 _IS_HELD = sa.select(_ROW.kind).where(*_OF_PULL, _ROW.lease_until > sa.bindparam("now")).limit(1)
-_PROJECT = sa.select(*PROJECT).select_from(PROJECTS).where(projects.c.id == sa.bindparam("project_id"))
+_CONNECTED_PROJECT = (
+    sa.select(*PROJECT)
+    .select_from(PROJECTS.join(connections, connections.c.project_id == projects.c.id))
+    .where(projects.c.id == sa.bindparam("project_id"))
+)
 # A holder that didn't finish may have sent anything. If we don't finish, it is due when the lease ends: so
 # that time tells what was due, and nothing else may be due then.
 _CLAIM = sa.text(
@@ -51,11 +55,12 @@ _SEND_AGAIN = sa.text(
     "UPDATE outbox SET version = version + 1, sent = '', due_at = :now "
     "WHERE project_id = :project_id AND pr_number = :pr_number"
 )
+_HAS_FAILED = _ROW.error != sa.literal_column("''")
 _FAILING = sa.select(
     _ROW.pr_number, _ROW.kind, _ROW.error, _ROW.attempts, _ROW.first_due_at, _ROW.due_at
-).where(_ROW.error != "")
-_IS_OPEN = sa.or_(_ROW.due_at.is_not(None), _ROW.error != "")
-"""The condition of an index, which SQLite only uses for the same words."""
+).where(_HAS_FAILED)
+_IS_OPEN = sa.or_(_ROW.due_at.is_not(None), _HAS_FAILED)
+"""The condition of an index, in the same words."""
 
 
 class SqlOutbox:
@@ -71,8 +76,8 @@ class SqlOutbox:
 
         def lease(connection: sa.Connection) -> Claim | None:
             lock_pull(connection, project_id, pr_number)
-            project = connection.execute(_PROJECT, {"project_id": project_id}).first()
-            if project is None:  # deleted while a cause was recorded
+            project = connection.execute(_CONNECTED_PROJECT, {"project_id": project_id}).first()
+            if project is None:  # the cause was recorded while the connection was removed
                 connection.execute(sa.delete(outbox).where(_ROW.project_id == project_id))
             if project is None or connection.execute(_IS_HELD, of_pull).first():
                 return None
@@ -105,12 +110,6 @@ class SqlOutbox:
     async def newer_commit(self, project_id: str, pr_number: int) -> str | None:
         row = await self._database.first(NEWER_COMMIT, project_id=project_id, pr_numbers=[pr_number])
         return row.commit_sha if row else None
-
-    async def discard(self, project_id: str) -> None:
-        is_connected = (
-            sa.select(connections.c.project_id).where(connections.c.project_id == project_id).exists()
-        )
-        await self._database.execute(sa.delete(outbox).where(_ROW.project_id == project_id, ~is_connected))
 
     async def discard_old(self, until: int, limit: int) -> int:
         rests = (_ROW.due_at.is_(None), _ROW.first_due_at <= until)
