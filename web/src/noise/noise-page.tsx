@@ -3,16 +3,15 @@ import { useState } from "preact/hooks";
 import { boxAspect, type ShotKey, shotId, variantLabel } from "../gallery/shot-key";
 import { formatCount } from "../lib/format";
 import { useLive } from "../lib/live";
-import type { Project } from "../lib/types";
+import type { AlternatingShot, Noise, Project } from "../lib/types";
 import { Thumbnail, Thumbnails, useThumbnailQueue } from "../thumbnails/thumbnail";
 import { Button, Empty, Failed, Loading, ProjectHead, Time } from "../ui";
-import type { AlternatingShot } from "./noise-replies";
 import { QuarantineDialog } from "./quarantine-dialog";
 
 export function NoisePage({ projectId }: { projectId: string }) {
   const path = `/projects/${projectId}`;
   const project = useLive<Project>(path).data;
-  const { data, error, refresh } = useLive<{ shots: AlternatingShot[] }>(`${path}/noise`);
+  const { data, error, refresh } = useLive<Noise>(`${path}/noise`);
   const queue = useThumbnailQueue(projectId);
   const [chosen, setChosen] = useState<ShotKey | null>(null);
   return (

@@ -1,6 +1,6 @@
 /** Says how often a quarantined shot differed, when its quarantine is about to end. Pure. */
 import { formatCount, formatNumber } from "../lib/format";
-import type { Quarantine } from "./noise-replies";
+import type { Quarantine } from "../lib/types";
 
 const DAY = 24 * 60 * 60;
 

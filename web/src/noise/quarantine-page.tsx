@@ -4,16 +4,15 @@ import { send } from "../lib/api";
 import { date } from "../lib/format";
 import { useLive } from "../lib/live";
 import { Link } from "../lib/router";
-import type { Project } from "../lib/types";
+import type { Project, Quarantine, QuarantineList } from "../lib/types";
 import { Button, Empty, Failed, Loading, ProjectHead, Time, toast, useAction } from "../ui";
-import type { Quarantine } from "./noise-replies";
 import { describeEnd } from "./quarantine-end";
 
 export function QuarantinePage({ projectId }: { projectId: string }) {
   const path = `/projects/${projectId}`;
   const project = useLive<Project>(path).data;
   const list = `${path}/quarantines`;
-  const { data, error, refresh } = useLive<{ quarantines: Quarantine[] }>(list);
+  const { data, error, refresh } = useLive<QuarantineList>(list);
   return (
     <>
       <ProjectHead projectId={projectId} project={project} current="quarantine" />

@@ -96,7 +96,7 @@ export function ShotReviewBar(props: ShotReviewBarProps) {
                 Approve {formatCount(group.length, "screenshot")}
               </Button>
             )}
-            <DecideButtons shot={shot} actions={actions} />
+            <DecideButtons shot={shot} actions={actions} kind="primary" />
           </Buttons>
         </>
       )}
@@ -114,7 +114,15 @@ const once = (act: () => void) => (event: MouseEvent) => {
 };
 
 /** Small and quiet if no decision is needed, or if there is one. */
-export function DecideButtons({ shot, actions }: { shot: ShotWithVerdict; actions: ReviewActions }) {
+export function DecideButtons({
+  shot,
+  actions,
+  kind = "plain",
+}: {
+  shot: ShotWithVerdict;
+  actions: ReviewActions;
+  kind?: "plain" | "primary";
+}) {
   if (!isDecidable(shot)) return null;
   const { state } = shot.review;
   const look = isOpen(shot) ? "button plain" : "link-button";
@@ -132,7 +140,12 @@ export function DecideButtons({ shot, actions }: { shot: ShotWithVerdict; action
         </button>
       )}
       {state !== "approved" && (
-        <button type="button" class={look} title="Approve (A)" onClick={once(() => actions.approve([shot]))}>
+        <button
+          type="button"
+          class={look.replace("plain", kind)}
+          title="Approve (A)"
+          onClick={once(() => actions.approve([shot]))}
+        >
           Approve{of}
         </button>
       )}
