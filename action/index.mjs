@@ -154,6 +154,7 @@ var CONTRACT = {
         "branch",
         "complete",
         "fail-on",
+        "approved-pass",
         "json",
         "compare-format",
         "quiet",
@@ -173,6 +174,30 @@ var CONTRACT = {
         "post",
         "template",
         "view",
+        "quiet",
+        "timeout",
+        "url",
+        "token",
+        "project",
+        "forge",
+        "forge-url",
+        "repository",
+        "forge-token"
+      ]
+    },
+    "gate": {
+      "summary": "Print whether the pull request's screenshots are reviewed, and set its commit status.",
+      "details": [
+        "In CI, sets the status prshots on the job's commit with the job's forge token. Make it a required check.",
+        "Exit codes: 0 success, 1 failure, 2 invalid arguments, 4 with --fail if the gate has not passed."
+      ],
+      "options": [
+        "pr",
+        "commit",
+        "fail",
+        "skip",
+        "no-baseline",
+        "json",
         "quiet",
         "timeout",
         "url",
@@ -304,6 +329,19 @@ var CONTRACT = {
       "takes": "VERDICTS",
       "help": "Exit with 4 if a shot has one of these verdicts (comma-separated): changed, moved, new, removed, failed."
     },
+    "approved-pass": {
+      "help": "With --fail-on: ignore shots that are approved or quarantined, or that the base branch has shown before."
+    },
+    "fail": { "help": "Exit with 4 unless the gate has passed." },
+    "skip": {
+      "takes": "REASON",
+      "help": "For a run that takes no screenshots: set the status to success without asking the service."
+    },
+    "no-baseline": {
+      "takes": "ACTION",
+      "choices": ["block", "pass"],
+      "help": "What to do while the base branch has no baselines, as for the first pull requests. Default: block."
+    },
     "post": { "help": "Create or update the comment on the pull request." },
     "template": {
       "takes": "FILE",
@@ -380,6 +418,14 @@ var CONTRACT = {
     "gate_blocked_failed": "The comparison failed",
     "gate_blocked_no_baseline": "The base branch has no baselines yet",
     "gate_blocked_not_compared": "The newest commit is not compared yet",
+    "gate_line": "{state}: {words}",
+    "gate_of_other_commit": "The status was not set: the newest comparison is of commit {other}, not of this job's {commit}.",
+    "nothing_to_gate": "Nothing to gate: this job runs for {branch}, not for a pull request.",
+    "service_without_gate": "{url} doesn't report a gate: upgrade the service to this client's version",
+    "skipped": "Skipped: {reason}",
+    "status_not_set": "Warning: the status was not set: {why}.",
+    "status_set": "Set the status {name} of commit {commit} at {forge} to {state}.",
+    "queue_unknown": "Note: git can't list the merge queue: {why}. Decisions about the pull requests ahead in it don't count.",
     "gated": "{shots} matched {--fail-on} {verdicts}.",
     "not_gated": "Warning: {--fail-on} {verdicts} doesn't count {shots}: no commit in the base's history has a baseline, so the newest of {branch} was used.",
     "nothing_gated": "{--fail-on} {verdicts} can't pass: commit {commit} has no screenshots. Upload them first",
@@ -446,7 +492,7 @@ var CONTRACT = {
     "forge_rejects_comment": "{forge} does not accept the comment: {why}",
     "forge_rejects_status": "{forge} does not accept the commit status: {why}",
     "forge_has_no_commit": "{forge} has nothing at {path}, or the token may not set commit statuses: {why}. {needs}",
-    "gitlab_has_no_pipeline": "GitLab has no branch and no pipeline of {project} with this commit. It belongs to a fork: run a merge request pipeline in {project} itself",
+    "gitlab_has_no_pipeline": "GitLab has no branch and no pipeline of {project} with this commit. If it belongs to a fork, run a merge request pipeline in {project} itself",
     "gitlab_job_has_status_name": "GitLab does not accept the commit status {name}, because the pipeline has a job with the same name: rename the job",
     "listed_but_gone": "{forge} lists our comment, but says it doesn't exist when we change it",
     "from_a_fork": "this pull request comes from a fork, so its job is read-only. {advice}",
@@ -707,25 +753,26 @@ function git(...words2) {
   return run(words2, LOCAL_SECONDS);
 }
 async function fetchFrom(refspec, depth, say, what) {
-  const remote = await remoteName();
-  if (!remote) return { output: "", error: message("no_remote") };
-  const { programs, error } = await ownPrograms();
-  if (error) return { output: "", error };
   const limit = depth ? [`--depth=${depth}`] : [];
-  const options = [
-    "--quiet",
-    "--no-tags",
-    "--no-recurse-submodules",
-    "--upload-pack=git-upload-pack",
-    ...limit
-  ];
-  const command = [...programs, "fetch", ...options, "--end-of-options", remote, refspec];
+  const command = ["fetch", "--no-tags", "--no-recurse-submodules", ...limit];
+  const tell = () => say(message("fetching_history", { what }));
   for (let tries = 0; ; tries++) {
-    const ran = await run(command, FETCH_SECONDS, () => say(message("fetching_history", { what })));
+    const ran = await askRemote(command, refspec, tell);
     const seconds = LOCK_PAUSES[tries];
     if (seconds === void 0 || !LOCKED.test(ran.error)) return ran;
     await pause(seconds * 1e3);
   }
+}
+function remoteRefs(pattern) {
+  return askRemote(["ls-remote"], pattern);
+}
+async function askRemote(command, ref, onWait) {
+  const remote = await remoteName();
+  if (!remote) return { output: "", error: message("no_remote") };
+  const { programs, error } = await ownPrograms();
+  if (error) return { output: "", error };
+  const options = ["--quiet", "--upload-pack=git-upload-pack", "--end-of-options", remote, ref];
+  return run([...programs, ...command, ...options], FETCH_SECONDS, onWait);
 }
 async function ownPrograms() {
   const { output, error } = await git("config", "--list", "--show-scope", "-z");
@@ -849,6 +896,7 @@ var NAMES_THE_BASE = /* @__PURE__ */ new Set([
   "workflow_run"
 ]);
 var OF_A_BRANCH = /* @__PURE__ */ new Set(["push", "schedule", "workflow_dispatch"]);
+var QUEUE_REF = /^refs\/heads\/gh-readonly-queue\/.+\/pr-([1-9][0-9]*)-[0-9a-f]{40}$/;
 function eventOf(environ) {
   const said = read(first(environ, "GITHUB_EVENT_PATH"));
   const defaultBranch2 = branch(part(said, "repository")?.default_branch);
@@ -860,6 +908,8 @@ function saidIn(said, environ) {
   const built = NAMES_THE_BASE.has(event) ? "" : commit(environ.GITHUB_SHA);
   const pull = part(said, "pull_request");
   if (pull) return ofPullRequest(pull, ref, built, isObject(said) && said.action === "closed");
+  const group = part(said, "merge_group");
+  if (group) return ofMergeGroup(group, ref, built);
   const deployment = part(said, "deployment");
   if (deployment) return ofDeployment(said, deployment, ref, built);
   const run3 = part(said, "workflow_run") ?? part(said, "check_suite") ?? part(said, "check_run");
@@ -892,6 +942,16 @@ function ofPullRequest(pull, ref, built, closed) {
     title: words(pull.title),
     author: words(part(pull, "user")?.login),
     mergedAs: closed && pull.merged === true ? fullCommit(pull.merge_commit_sha) : ""
+  };
+}
+function ofMergeGroup(group, ref, built) {
+  const prNumber2 = numberIn(ref);
+  return {
+    prNumber: prNumber2,
+    commitSha: commit(group.head_sha, built),
+    targetBranch: branch(group.base_ref),
+    baseSha: fullCommit(group.base_sha),
+    inQueue: prNumber2 !== void 0
   };
 }
 function ofRun(said, run3) {
@@ -938,6 +998,8 @@ function ownPullRequest(said, run3, sha) {
   };
 }
 function numberIn(ref) {
+  const queued = QUEUE_REF.exec(ref)?.[1];
+  if (queued) return prNumber(queued);
   return ref.startsWith("refs/pull/") ? prNumber(ref.split("/")[2]) : void 0;
 }
 function read(path4) {
@@ -1146,7 +1208,8 @@ var NO_JOB = {
   mergedAs: "",
   isParallel: false,
   isForgeGuessed: false,
-  hasFailed: false
+  hasFailed: false,
+  inQueue: false
 };
 function normalizeJob(job) {
   if (job.prNumber !== void 0 || job.lookup) return { ...job, branch: "" };
@@ -1217,6 +1280,8 @@ function gitlab(environ) {
     prNumber2 = isDefault ? void 0 : prNumber(open3.slice(open3.lastIndexOf("!") + 1));
     target = fromFork ? repository(path4) : "";
   }
+  const inQueue = first(environ, "CI_MERGE_REQUEST_EVENT_TYPE") === "merge_train";
+  const bases = inQueue ? ["CI_MERGE_REQUEST_TARGET_BRANCH_SHA"] : [];
   const repository2 = target || own;
   const url = root(environ.CI_SERVER_URL);
   return jobAt(
@@ -1235,8 +1300,9 @@ function gitlab(environ) {
       targetBranch: branchIn(environ, "CI_MERGE_REQUEST_TARGET_BRANCH_NAME"),
       sourceBranch: branchIn(environ, "CI_MERGE_REQUEST_SOURCE_BRANCH_NAME") || branch2,
       title: words(environ.CI_MERGE_REQUEST_TITLE),
-      baseSha: fullCommit(environ.CI_MERGE_REQUEST_DIFF_BASE_SHA),
-      isParallel: isSeveral(environ.CI_NODE_TOTAL)
+      baseSha: fullCommit(first(environ, ...bases, "CI_MERGE_REQUEST_DIFF_BASE_SHA")),
+      isParallel: isSeveral(environ.CI_NODE_TOTAL),
+      inQueue
     }
   );
 }
@@ -1880,6 +1946,7 @@ import { STATUS_CODES } from "node:http";
 var MAX_DEPTH = 50;
 var STATES = ["compared", "no_baseline", "incomplete", "failed", "running"];
 var VERDICTS = ["changed", "moved", "new", "removed", "failed", "unchanged"];
+var GATE_STATES = ["passed", "waiting", "rejected", "blocked"];
 function isState(value) {
   return STATES.some((state) => state === value);
 }
@@ -1901,8 +1968,14 @@ function comparedShot(value) {
     shift: Number(value.shift ?? 0),
     ancestor: value.ancestor !== false,
     isPair: value.pair !== void 0 && value.pair !== null,
-    reason: String(value.reason ?? "")
+    reason: String(value.reason ?? ""),
+    review: String(value.review?.state ?? "not_needed")
   };
+}
+function gateIn(value) {
+  const { state, open: open3, reason } = value ?? {};
+  const known = GATE_STATES.find((each) => each === state);
+  return known && { state: known, open: Number(open3 ?? 0), reason: String(reason ?? "") };
 }
 function objectIn(text2) {
   try {
@@ -1992,11 +2065,13 @@ var Service = class {
   }
   /**
    * Compare a pull request's images with the baselines of a branch, and return what is known so far. `commits` are the
-   * base's, newest first. With `complete`, a shot that is missing was removed.
+   * base's, newest first. With `complete`, a shot that is missing was removed. Decisions about `queuedPulls`, the pull
+   * requests ahead in a merge queue, count too.
    */
-  async compare(prNumber2, commitSha, base, complete) {
+  async compare(prNumber2, commitSha, base, complete, queuedPulls2 = []) {
     const { branch: branch2, commits } = base;
-    const asked = { pr_number: prNumber2, commit_sha: commitSha, branch: branch2, commits, complete };
+    const queued = queuedPulls2.length ? { queued_pulls: queuedPulls2 } : {};
+    const asked = { pr_number: prNumber2, commit_sha: commitSha, branch: branch2, commits, complete, ...queued };
     return this.#comparisonIn(await this.#tell("/v1/compare", asked));
   }
   /** Return the latest comparison of a pull request; nothing without one. */
@@ -2091,6 +2166,7 @@ var Service = class {
       counts,
       pairs: typeof value.pairs === "number" ? value.pairs : 0,
       shots,
+      gate: gateIn(value.gate),
       dashboardUrl: address(value.dashboard_url),
       json: value
     };
@@ -2297,7 +2373,7 @@ var ForgeApi = class {
       const { pathname } = new URL(reply.url);
       throw new ForgeRefusedError(message("forge_has_no_commit", { forge, path: pathname, why, needs }));
     }
-    this.value(reply);
+    if (!Object.values(this.value(reply) ?? {}).includes(STATUS_NAME)) throw this.#unlike("commit status");
   }
   #error(reply) {
     const { label: forge, needs } = this;
@@ -2336,11 +2412,13 @@ var ForgeApi = class {
   }
   /** Return the comment. Throws ForgeError if it has no id: then this is not the forge. */
   checked(comment2) {
-    if (!comment2.id)
-      throw new ForgeError(
-        `${this.label} answered with something other than a comment: is this the address of ${this.label}?`
-      );
+    if (!comment2.id) throw this.#unlike("comment");
     return comment2;
+  }
+  #unlike(what) {
+    return new ForgeError(
+      `${this.label} answered with something other than a ${what}: is this the address of ${this.label}?`
+    );
   }
   #sendOnce(method, url, json, more) {
     const headers = {
@@ -2705,6 +2783,7 @@ function attribute(tag, name) {
 
 // src/forges/gitlab.ts
 var NEEDS4 = "GitLab takes a project, group or personal access token with the scope api and at least the role Reporter, or Developer for commit statuses; the job's own CI_JOB_TOKEN may write neither notes nor commit statuses";
+var TRIES2 = 5;
 var GitLab = class {
   label = "GitLab";
   maxCommentBytes = 1e6;
@@ -2744,17 +2823,22 @@ var GitLab = class {
   async setStatus(commitSha, status) {
     const path4 = `${this.#statuses}/${commitSha}`;
     const fields = { ...statusFields(status), state: status.state === "failure" ? "failed" : status.state };
-    try {
-      await this.#api.postStatus(path4, fields);
-    } catch (error) {
-      const words2 = error instanceof ForgeError ? error.message : "";
-      if (words2.includes("References for commit"))
-        throw new ForgeRefusedError(message("gitlab_has_no_pipeline", { project: this.#repository }));
-      if (words2.includes("already been taken"))
-        throw new ForgeError(message("gitlab_job_has_status_name", { name: STATUS_NAME }));
-      if (!words2.includes("Cannot transition")) throw error;
-      for (const state of ["canceled", fields.state]) await this.#api.postStatus(path4, { ...fields, state });
+    for (let triesLeft = TRIES2 - 1; ; triesLeft--) {
+      try {
+        return await this.#api.postStatus(path4, fields);
+      } catch (error) {
+        if (!(error instanceof ForgeError)) throw error;
+        if (!triesLeft || !error.message.includes("Cannot transition")) throw this.#explain(error);
+      }
+      await this.#api.postStatus(path4, { ...fields, state: "canceled" });
     }
+  }
+  #explain(error) {
+    if (error.message.includes("References for commit"))
+      return new ForgeRefusedError(message("gitlab_has_no_pipeline", { project: this.#repository }));
+    if (error.message.includes("already been taken"))
+      return new ForgeError(message("gitlab_job_has_status_name", { name: STATUS_NAME }));
+    return error;
   }
   async mergeOf(prNumber2) {
     const found = await this.#api.call("GET", `${this.#mergeRequests}/${prNumber2}`);
@@ -2809,9 +2893,7 @@ function forgeOf(job, sender) {
       `no ${label} address detected: set ${called("--forge-url")} to the root of its API`
     );
   if (!job.forgeToken)
-    throw new InvalidInputError(
-      `no token to comment on ${label}: set ${called("--forge-token")}${tokenAdvice(job)}`
-    );
+    throw new InvalidInputError(`no token for ${label}: set ${called("--forge-token")}${tokenAdvice(job)}`);
   const problem = whyNoToken(job);
   if (problem) throw new InvalidInputError(problem);
   return open3({ api: job.forgeApi, repository: job.repository, token: job.forgeToken, sender });
@@ -2973,13 +3055,34 @@ async function trackingRef(target) {
   return `refs/remotes/${await remoteName() || "origin"}/${target}`;
 }
 
+// src/ci/merge_queue.ts
+var MAX_QUEUED_PULLS = 50;
+var QUEUES = {
+  github: ["refs/heads/gh-readonly-queue/*", QUEUE_REF],
+  gitlab: ["refs/merge-requests/*/train", /^refs\/merge-requests\/([1-9][0-9]*)\/train$/]
+};
+async function queuedPulls(job, baseCommits, say) {
+  const queue = job.inQueue && job.forge && QUEUES[job.forge];
+  if (!queue) return [];
+  const [pattern, form] = queue;
+  const { output, error } = await remoteRefs(pattern);
+  if (error) say(message("queue_unknown", { why: error }));
+  const numbers = output.split("\n").flatMap((line) => {
+    const [commit2 = "", ref = ""] = line.split("	");
+    const number = baseCommits.includes(commit2) ? prNumber(form.exec(ref)?.[1]) : void 0;
+    return number && number !== job.prNumber ? [number] : [];
+  });
+  return [...new Set(numbers)].sort((one, other) => one - other).slice(-MAX_QUEUED_PULLS);
+}
+
 // src/compare.ts
 var WAIT_SECONDS = 600;
 var POLL_SECONDS = 1;
 var TELL_SECONDS = 10;
 async function compareWithBase(service, job, { prNumber: prNumber2, commitSha, branch: branch2, complete }, say) {
   const base = await baseOf(job, commitSha, branch2, say);
-  let found = await service.compare(prNumber2, commitSha, base, complete);
+  const queued = await queuedPulls(job, base.commits, say);
+  let found = await service.compare(prNumber2, commitSha, base, complete, queued);
   const started = Date.now();
   let told = started;
   while (found.state === "running") {
@@ -3083,6 +3186,7 @@ function describeTarget({ prNumber: prNumber2, baselineOf }) {
 
 // src/commands/compare.ts
 var GATES = VERDICTS.filter((verdict) => verdict !== "unchanged");
+var PASSING = ["approved", "quarantined", "seen_before"];
 var ComparisonFailedError = class extends CallError {
   constructor(comparison, words2 = summary(comparison)) {
     super(words2);
@@ -3117,13 +3221,16 @@ async function compare(options, context) {
   for (const shot of comparison.shots) if (shot.verdict === "failed") fail(failureOf(shot));
   if (comparison.state === "failed") throw new ComparisonFailedError(comparison);
   say(summary(comparison));
-  const gated = failOn.length ? gate(comparison, failOn, fail) : 0;
+  const passing = options.approvedPass ? PASSING : [];
+  const gated = failOn.length ? countGated(comparison, failOn, passing, fail) : 0;
   return { comparison, dashboardUrl: comparison.dashboardUrl, gated, exitCode: gated ? EXIT_CODES.gated : 0 };
 }
-function gate(comparison, failOn, fail) {
+function countGated(comparison, failOn, passing, fail) {
   const { state, shots, branch: branch2, commitSha } = comparison;
   const verdicts = failOn.join(",");
-  const matched = shots.filter(({ verdict }) => failOn.includes(verdict));
+  const matched = shots.filter(
+    ({ verdict, review }) => failOn.includes(verdict) && !passing.includes(review)
+  );
   const gated = matched.filter(({ ancestor }) => ancestor).length;
   const ignored = matched.length - gated;
   if (ignored) fail(message("not_gated", { verdicts, shots: pluralize(ignored, "shot"), branch: branch2 }));
@@ -3280,6 +3387,9 @@ function settingsOf(environ) {
     partial: flag("partial") || hasFailed,
     complete: flag("complete"),
     failOn: parseVerdicts(text2("fail-on")).join(","),
+    approvedPass: flag("approved-pass"),
+    gate: flag("gate"),
+    gateSkip: text2("gate-skip"),
     view: viewIn(text2("view")),
     comment: flag("comment", true),
     template: text2("template"),
@@ -3288,13 +3398,18 @@ function settingsOf(environ) {
     workingDirectory: text2("working-directory") || ".",
     hasFailed
   };
-  if (settings.failOn && !settings.compare)
+  const compared2 = settings.failOn ? "fail-on" : settings.gate && "gate: true";
+  if (compared2 && !settings.compare)
     throw new InvalidInputError(
-      "The inputs `fail-on` and `compare: false` exclude each other: remove one of them."
+      `The inputs \`${compared2}\` and \`compare: false\` exclude each other: remove one of them.`
     );
   if (settings.complete && settings.paths.length)
     throw new InvalidInputError(
       "The inputs `paths` and `complete` exclude each other: each shard uploads with `partial: true`."
+    );
+  if (settings.gateSkip && (settings.paths.length || settings.complete))
+    throw new InvalidInputError(
+      "The input `gate-skip` excludes `paths` and `complete`: a run that it skips takes no screenshots."
     );
   return settings;
 }
@@ -3309,17 +3424,19 @@ function viewIn(given) {
 
 // src/sticky_comment.ts
 var ROUNDS = 10;
+var NOTICE = /^\s*\S[^\n]*\n(?:<!-- |\[\/\/\]: # \()svc:notice-(\d{1,15})\b/;
 async function keepCurrent(forge, prNumber2, render, creating = () => true) {
   const ours = new OurComments(forge, prNumber2);
   let posted = { outcome: "unchanged", url: "" };
   let written = "";
   for (let round = 0; round < ROUNDS; round++) {
+    let kept = await ours.keepOne();
     const text2 = await render();
-    let kept = await ours.oldestAlone();
-    if (!kept) {
-      if (!creating()) return { outcome: "none", url: "" };
+    if ((!kept || noticeOf(text2) > noticeOf(kept.body)) && creating()) {
       kept = await ours.create(text2);
       posted = { outcome: "created", url: kept.url };
+    } else if (!kept) {
+      return { outcome: "none", url: "" };
     } else if (isSame(kept.body, text2) || written === JSON.stringify([kept.id, text2])) {
       return { outcome: posted.outcome, url: kept.url };
     } else if (await ours.update(kept, text2) && posted.outcome === "unchanged") {
@@ -3341,14 +3458,18 @@ var OurComments = class {
   #me;
   #made;
   #gone = /* @__PURE__ */ new Set();
-  /** Return the oldest comment, and delete the others. Concurrent jobs and lost replies create duplicates. */
-  async oldestAlone() {
-    const [oldest, ...others] = await this.all();
-    for (const { id } of this.#me ? others : []) {
+  /**
+   * Return the comment with the highest notice, the oldest of equals, and delete the others. New notices, concurrent jobs
+   * and lost replies create them.
+   */
+  async keepOne() {
+    const found = await this.all();
+    const [kept] = [...found].sort((one, other) => noticeOf(other.body) - noticeOf(one.body));
+    for (const { id } of this.#me ? found.filter((each) => each !== kept) : []) {
       await this.forge.delete(this.prNumber, id);
       this.#gone.add(id);
     }
-    return oldest;
+    return kept;
   }
   async create(text2) {
     this.#made = await this.forge.create(this.prNumber, text2);
@@ -3381,6 +3502,9 @@ var OurComments = class {
     return this.#me === void 0 || isKnown || id === this.#made?.id;
   }
 };
+function noticeOf(body) {
+  return Number(NOTICE.exec(body)?.[1] ?? 0);
+}
 function isSame(body, text2) {
   const normal2 = (given) => given.replaceAll("\r\n", "\n").trim();
   return normal2(body) === normal2(text2);
@@ -3903,6 +4027,108 @@ function commentMessages({ left, posted, notPurged }) {
   const messages = [message(COMMENTED[posted.outcome])];
   if (notPurged) messages.push(message("proxy_kept_copies", { count: formatNumber(notPurged) }));
   return messages;
+}
+
+// src/gate.ts
+import { isDeepStrictEqual } from "node:util";
+var ROUNDS2 = 10;
+var NOT_COMPARED = { state: "blocked", open: 0, reason: "not_compared" };
+var STATES3 = { passed: "success", waiting: "pending", rejected: "failure", blocked: "pending" };
+function reportSkip(reason, { runUrl }) {
+  const description = message("skipped", { reason });
+  return { status: { state: "success", description, url: runUrl }, commitSha: "" };
+}
+async function reportGate(service, prNumber2, needsBaseline) {
+  const found = await service.comparison(prNumber2);
+  if (!found) return { status: statusOf(NOT_COMPARED, ""), gate: NOT_COMPARED, commitSha: "" };
+  let { gate: gate2 } = found;
+  if (!gate2) throw new CallError(message("service_without_gate", { url: service.url }));
+  if (gate2.reason === "no_baseline" && !needsBaseline) gate2 = { ...gate2, state: "passed" };
+  return { status: statusOf(gate2, found.dashboardUrl), gate: gate2, commitSha: found.commitSha };
+}
+function isAbout({ gate: gate2, commitSha: own }, asked) {
+  if (gate2?.reason === NOT_COMPARED.reason) return true;
+  return own.startsWith(asked) || asked.startsWith(own);
+}
+async function setStatus(forge, commitSha, first2, ask, say) {
+  let report = first2;
+  let written;
+  for (let round = 0; round < ROUNDS2 && isAbout(report, commitSha); round++) {
+    if (isDeepStrictEqual(written, report.status)) break;
+    await forge.setStatus(commitSha, report.status);
+    written = report.status;
+    report = await ask();
+  }
+  const about = { name: STATUS_NAME, commit: commitSha.slice(0, 7), forge: forge.label };
+  if (written) say(message("status_set", { ...about, state: written.state }));
+  return report;
+}
+function describeGate({ state, open: open3, reason }) {
+  const name = reason ? `gate_blocked_${reason}` : `gate_${state}`;
+  return message(name, { shots: pluralize(open3, "screenshot") });
+}
+function statusOf(gate2, url) {
+  const state = gate2.reason === "failed" ? "failure" : STATES3[gate2.state];
+  return { state, description: describeGate(gate2), url };
+}
+
+// src/commands/gate.ts
+async function gate(options, context) {
+  const { environ, say } = context;
+  const [given, asked] = [prIn(options, environ), commitIn(options, environ)];
+  const reason = words(options.skip);
+  const detected = jobOf(context);
+  if (!reason && given === void 0 && await buildsBaselines(detected, branchIn2({}, environ))) {
+    say(message("nothing_to_gate", { branch: detected.branch }));
+    return { words: "", dashboardUrl: "", json: null, exitCode: 0 };
+  }
+  const pull = reason ? detected.prNumber ?? 0 : given;
+  const known = await askForge(detected, pull, senderOf(context), { needsCommit: !asked });
+  const job = jobAtForge(known, options, environ);
+  const ask = reason ? async () => reportSkip(reason, job) : askingService(job, given, options, context);
+  const first2 = await ask();
+  const commit2 = asked || (job.ci ? "" : first2.commitSha) || await commitOf(job);
+  const newest = await trySetStatus(job, commit2, first2, ask, context, options);
+  const result = resultOf(newest ?? first2, commit2, newest !== void 0);
+  return options.fail ? result : { ...result, exitCode: 0 };
+}
+function askingService(job, given, options, context) {
+  const prNumber2 = pullRequest(given, job);
+  refuseClosed(job, prNumber2);
+  const service = connect(options, context);
+  return () => reportGate(service, prNumber2, options.noBaseline !== "pass");
+}
+async function trySetStatus(job, commit2, first2, ask, context, { forgeToken: forgeToken2 }) {
+  const { environ, say, fail = say } = context;
+  if (!isAbout(first2, commit2)) {
+    const [other, own] = [first2.commitSha.slice(0, 7), commit2.slice(0, 7)];
+    say(message("gate_of_other_commit", { other, commit: own }));
+    return void 0;
+  }
+  if (!job.ci && !(forgeToken2 || environ.PRSHOTS_FORGE_TOKEN)) return void 0;
+  try {
+    const forge = forgeOf(job, senderOf(context));
+    return await setStatus(forge, await fullCommit2(commit2) || commit2, first2, ask, say);
+  } catch (error) {
+    const isRefused = error instanceof ForgeRefusedError;
+    if (!isRefused && !(error instanceof InvalidInputError)) throw error;
+    fail(message("status_not_set", { why: messageOf(isRefused ? withForkAdvice(error, job) : error) }));
+    return void 0;
+  }
+}
+function resultOf(report, commit2, isSet2) {
+  const { gate: known, status, commitSha } = report;
+  const words2 = status.description;
+  const dashboardUrl = known ? status.url : "";
+  const about = { commit_sha: commitSha || commit2, dashboard_url: dashboardUrl || null };
+  const hasPassed = isAbout(report, commit2) && status.state === "success";
+  return {
+    ...known && { gate: known },
+    words: known ? message("gate_line", { state: known.state, words: words2 }) : words2,
+    dashboardUrl,
+    json: { gate: known ?? null, ...about, status: isSet2 },
+    exitCode: hasPassed ? 0 : EXIT_CODES.gated
+  };
 }
 
 // src/commands/move_staged.ts
@@ -4744,7 +4970,7 @@ async function upload(options, context) {
   }
   if (!found.shots.length) {
     say(message("nothing_to_upload"));
-    return resultOf(unknown, [], found);
+    return resultOf2(unknown, [], found);
   }
   const job = await known();
   if (job.hasFailed) say(message("run_has_failed"));
@@ -4766,7 +4992,7 @@ async function findScreenshots({
   const searched = paths.map((path4) => path4 || "''").join(", ");
   throw new NoScreenshotsError(message("no_screenshots_found", { searched, folder: process.cwd() }));
 }
-function resultOf(target, outcomes, { problems }) {
+function resultOf2(target, outcomes, { problems }) {
   const good = outcomes.filter(({ error }) => !error).length;
   const isAll = good === outcomes.length + problems.length;
   return {
@@ -4788,7 +5014,7 @@ function dryRun(found, target, shrink2, say) {
     if (note.startsWith(WARNING)) say(`${shot.path}: ${note}`);
   const listed = isListed ? "" : message("list_with_json");
   say(message("dry_run", { count: outcomes.length, target: describeTarget(target), commit: commit2, listed }));
-  return { ...resultOf(target, outcomes, found), isDry: true };
+  return { ...resultOf2(target, outcomes, found), isDry: true };
 }
 function dryNote({ size, note }, shrink2) {
   if (size < MAX_IMAGE_BYTES) return note;
@@ -4817,7 +5043,7 @@ var Upload = class {
       shrink: options.shrink ?? false,
       onDone: (outcome) => progress.done(outcome)
     });
-    const result = resultOf(this.target, outcomes, found);
+    const result = resultOf2(this.target, outcomes, found);
     this.#saySummary(result);
     const isPartial = options.partial || job.isParallel || job.hasFailed;
     const isComplete = result.exitCode === 0 && !isPartial;
@@ -4890,7 +5116,7 @@ var Steps = class {
     this.runner.outputs(uploadText(done, "github-output"));
     if (done.exitCode === EXIT_CODES.failed)
       return this.#failStep(`No file was uploaded. ${this.#failures[0] ?? "See the log."}`);
-    const isShown = done.count === 0 || await this.#show();
+    const isShown = done.count ? await this.#show() : await this.#gateIfAsked();
     if (done.exitCode === EXIT_CODES.some_failed)
       return this.#failStep("Some files were not uploaded. See the log.");
     return isShown;
@@ -4902,7 +5128,10 @@ var Steps = class {
       const done = await this.#run((context) => compare({ complete: true, branch: branch2 }, context));
       this.runner.outputs(compareText(done, "github-output"));
     } catch (error) {
-      if (error instanceof ComparisonFailedError) this.runner.outputs(compareText(error, "github-output"));
+      if (error instanceof ComparisonFailedError) {
+        this.runner.outputs(compareText(error, "github-output"));
+        await this.#gateIfAsked();
+      }
       throw error;
     }
     return this.#show();
@@ -4911,7 +5140,7 @@ var Steps = class {
     const { branch: branch2, comment: post2 } = this.settings;
     return this.#post(post2, (context) => expire({ post: post2, branch: branch2 }, context));
   }
-  /** Post the comment and the summary, then fail the step if `fail-on` asks for it. */
+  /** Post the comment, the summary and the commit status, then fail the step if `fail-on` asks for it. */
   async #show() {
     if (!this.known.environ.PRSHOTS_PR) return true;
     const { view, template, comment: post2 } = this.settings;
@@ -4921,13 +5150,27 @@ var Steps = class {
       const { markdown } = await this.#run((context) => comment({ ...shown }, context));
       this.runner.summarize(markdown);
     }
-    return isPosted && await this.#gate();
+    const isGated = await this.#gateIfAsked();
+    return isPosted && isGated && await this.#checkVerdicts();
+  }
+  async #gateIfAsked() {
+    return !this.settings.gate || !this.known.environ.PRSHOTS_PR || this.gate();
+  }
+  /** Set the commit status: the state of the review, or why this run takes no screenshots. */
+  gate() {
+    return this.#post(true, async (context) => {
+      const { gate: found, words: words2 } = await gate({ skip: this.settings.gateSkip }, context);
+      context.say(words2);
+      if (found) this.runner.output("gate", found.state);
+      return {};
+    });
   }
   /** Fail the step if a shot has a verdict that `fail-on` names. */
-  async #gate() {
-    const { failOn, branch: branch2 } = this.settings;
+  async #checkVerdicts() {
+    const { failOn, approvedPass, branch: branch2 } = this.settings;
     if (!failOn) return true;
-    const { gated, dashboardUrl } = await this.#run((context) => compare({ failOn, branch: branch2 }, context));
+    const options = { failOn, approvedPass, branch: branch2 };
+    const { gated, dashboardUrl } = await this.#run((context) => compare(options, context));
     if (!gated) return true;
     const dashboard = dashboardUrl && ` ${message("dashboard", { url: dashboardUrl })}`;
     return this.#failStep(`${pluralize(gated, "shot")} matched \`fail-on: ${failOn}\`.${dashboard}`);
@@ -4986,6 +5229,8 @@ async function run2(runner, given) {
   const job = await knownJob({ ...context, environ: given, say: () => {
   } });
   const environ = job.prNumber === void 0 ? given : { PRSHOTS_PR: String(job.prNumber), ...given };
+  const steps = new Steps(runner, settings, { ...context, environ, job });
+  if (settings.gateSkip) return steps.gate();
   const isBaselines = !environ.PRSHOTS_PR && await buildsBaselines(job, settings.branch);
   if (!environ.PRSHOTS_PR && !isBaselines) {
     runner.annotate("notice", NOTHING_TO_DO);
@@ -4998,7 +5243,6 @@ async function run2(runner, given) {
     return true;
   }
   if (!job.closed) refuseClosed(job, prIn({}, environ));
-  const steps = new Steps(runner, settings, { ...context, environ, job });
   if (job.closed) return steps.expire();
   if (isBaselines && (settings.hasFailed || job.hasFailed)) {
     runner.annotate("notice", job.hasFailed ? NO_BASELINES_OF_RUN : NO_BASELINES);

@@ -13,6 +13,7 @@ import statistics
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -23,6 +24,7 @@ from bench.postgresql import execute, query, running_postgresql
 from bench.report import Row, Target
 from bench.run import BenchError, Run
 from prshots.contract.limits import Policy
+from prshots.server.adapters.forges.token_encryption import encrypt_again
 from prshots.server.adapters.objects.disk import DiskStore
 from prshots.server.adapters.sql.comparison.baselines import SqlBaselines
 from prshots.server.adapters.sql.comparison.comparisons import SqlComparisons
@@ -31,6 +33,8 @@ from prshots.server.adapters.sql.database.postgresql import open_postgresql
 from prshots.server.adapters.sql.images.images import SqlImages
 from prshots.server.adapters.sql.images.put_urls import SqlPutUrls
 from prshots.server.adapters.sql.images.staging import SqlStaged
+from prshots.server.adapters.sql.outbox.connections import SqlConnections
+from prshots.server.adapters.sql.outbox.outbox import SqlOutbox
 from prshots.server.adapters.sql.overview import SqlOverview
 from prshots.server.adapters.sql.people import SqlPeople
 from prshots.server.adapters.sql.projects.projects import SqlProjects, SqlTokens
@@ -39,6 +43,7 @@ from prshots.server.domain.images.models import Image
 from prshots.server.domain.projects.models import LOCAL_ORGANIZATION, Project
 from prshots.server.domain.upkeep.ports import UpkeepEngines
 from prshots.server.domain.upkeep.sweep import sweep
+from prshots.server.links import KeyRing
 
 MANY = int(os.environ.get("BENCH_IMAGES", "10000000"))
 PROJECTS = int(os.environ.get("BENCH_PROJECTS", "50"))
@@ -161,6 +166,8 @@ class _Adapters:
             SqlPutUrls(self._database),
             self._projects,
             SqlTokens(self._database),
+            SqlOutbox(self._database),
+            partial(encrypt_again, SqlConnections(self._database), lambda: KeyRing.parse(f"k1:{'0' * 64}")),
         )
         self.seconds: dict[str, list[float]] = {}
 

@@ -27,6 +27,7 @@ from prshots.server.adapters.sql.review.decisions import SqlReviews
 from prshots.server.domain.comparison.models import (
     ComparisonRequest,
     PlannedShot,
+    ShotBase,
     ShotResult,
     StoredComparison,
 )
@@ -46,21 +47,10 @@ pytestmark = pytest.mark.slow
 IMAGES = int(os.environ.get("QUERY_PLAN_IMAGES", "200000"))
 PROJECTS = 100
 FILL = Path(__file__).parents[2] / "bench" / "measurements" / "growth.sql"
-GROWN = {"images", "pulls", "tokens", "trusts", "sessions", "uploads_by_day", "decisions", "outbox"}
-# A fifth of each is the big project's. Of the outbox, some rows are due, some failed, and few are due to be removed.
-REVIEW = """
-INSERT INTO decisions (project_id, pr_number, name, viewport, theme, pixels_before, pixels_after, decision, by, user_id,
-                       at, note, is_newest)
-SELECT 'growth-' || CASE WHEN n % 5 = 0 THEN 1 ELSE 2 + n % 99 END, n % 500, 'area-' || n, '1280x800', '', '', md5(n::text),
-       'approved', 'ann', '', n, '', true
-FROM generate_series(1, 10000) AS n;
-INSERT INTO connections VALUES ('growth-1', 'gitea', '', 'acme/shop', '', '', '', 0);
-INSERT INTO outbox (project_id, pr_number, kind, version, first_due_at, due_at, error)
-SELECT 'growth-' || CASE WHEN n % 5 = 0 THEN 1 ELSE 2 + n % 99 END, n, kind, 1,
-       extract(epoch FROM now())::bigint - CASE WHEN n % 500 = 1 THEN 40 * 86400 ELSE 0 END,
-       CASE WHEN n % 500 = 0 THEN extract(epoch FROM now())::bigint - 3600 END, CASE WHEN n % 500 = 5 THEN 'refused' ELSE '' END
-FROM generate_series(1, 50000) AS n, (VALUES ('status'), ('comment')) AS kinds (kind)
-"""
+GROWN = {
+    *("images", "pulls", "tokens", "trusts", "sessions", "uploads_by_day"),
+    *("decisions", "asked_pairs", "outbox"),
+}
 DUE = 1000
 MOST_ROWS = 500
 """How many rows a statement may read: a few for each row that a page shows or, in a sweep, each row that is due."""
@@ -69,6 +59,29 @@ NOW = int(time.time())
 BIG = Project("growth-1", "growth-000001", "local", "local", Policy.RETAIN_DAYS, 30, 0)
 USER = "growth-1"
 GITHUB = "https://token.actions.githubusercontent.com"
+REVIEWED = """
+    INSERT INTO decisions (project_id, pr_number, name, viewport, theme, pixels_before, pixels_after, decision, by,
+                           user_id, at, note)
+    SELECT 'growth-' || greatest(1, (n - 10000) % 100), n % 100, 'screen-' || n, '1280x800', '', 'before', 'after',
+           'approved', 'ann', 'ann', 0, ''
+    FROM generate_series(1, 20000) AS n;
+    INSERT INTO asked_pairs (project_id, pr_number, pair, after_decision)
+    SELECT 'growth-' || greatest(1, (n - 100000) % 100), n % 100, md5(n::text), n / 10
+    FROM generate_series(1, 120000) AS n;
+"""
+"""A big project with 10,000 decisions about 100,000 pairs in 100 pull requests, among others."""
+
+SENT = """
+    INSERT INTO connections VALUES ('growth-1', 'gitea', '', 'acme/shop', '', '', '', 0);
+    INSERT INTO outbox (project_id, pr_number, kind, version, first_due_at, due_at, error)
+    SELECT 'growth-' || CASE WHEN n % 5 = 0 THEN 1 ELSE 2 + n % 99 END, n, kind, 1,
+           extract(epoch FROM now())::bigint - CASE WHEN n % 500 = 1 THEN 40 * 86400 ELSE 0 END,
+           CASE WHEN n % 500 = 0 THEN extract(epoch FROM now())::bigint - 3600 END,
+           CASE WHEN n % 500 = 5 THEN 'refused' ELSE '' END
+    FROM generate_series(1, 50000) AS n, (VALUES ('status'), ('comment')) AS kinds (kind)
+"""
+"""The outbox: 200 rows are due, 200 failed, and 200 are old. A fifth of each is the big project's."""
+
 OLD_SESSIONS = "DELETE FROM sessions WHERE sessions.created_at <"
 EXPLAINING = {
     "session_preload_libraries": "auto_explain",
@@ -131,7 +144,8 @@ def filled(postgresql: "PostgreSQL") -> str:
             [str(IMAGES), str(PROJECTS)],
         )
         connection.execute(FILL.read_bytes())
-        connection.execute(REVIEW)
+        connection.execute(REVIEWED)
+        connection.execute(SENT)
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("VACUUM ANALYZE")
     return url
@@ -259,6 +273,22 @@ async def list_images(stores: Stores) -> None:
     assert (await stores.records.comment_entries(BIG.id, 1, 20))[0] == 50
 
 
+async def review(stores: Stores) -> None:
+    """Ask about a pair in a pull request with 100 decisions and 1,000 pairs, among those of 99 others."""
+    pull, reviews = {"pr_number": 50, "uploaded_at": NOW - 20 * 86_400}, SqlReviews(stores.database)
+    image, base = await stores.add(**pull), await stores.add(branch="main", kind="baseline")
+    changed = ShotResult(Verdict.CHANGED, pixels_before="before", pixels_after=secrets.token_hex(32))
+    shot = PlannedShot(image.shot, image, ShotBase(base, base.commit_sha, is_listed=True), changed)
+    request = ComparisonRequest(BIG.id, 50, image.commit_sha, "main", (base.commit_sha,))
+    state = ComparisonState.COMPARED
+    assert await stores.comparisons.begin(StoredComparison(request, "run", state, None, 0, NOW, [shot]))
+    assert await reviews.notice(BIG.id, 50) >= 9900
+    assert len((await reviews.facts(BIG.id, {50: [image.shot]}, NOW))[50].decisions) == 100
+    assert await reviews.version(BIG.id, 50, NOW)
+    await stores.records.schedule([image.id, base.id], NOW)
+    assert await stores.records.remove_images([image.id, base.id]) == 2
+
+
 async def sweep_with_due(stores: Stores) -> None:
     """Run a sweep of real images, a third of them due for each of the three reasons.
 
@@ -313,7 +343,7 @@ async def look_after(stores: Stores) -> None:
     assert await upkeep.count_overdue(NOW - 86_400, 100) <= 100
 
 
-async def review_and_send(stores: Stores) -> None:
+async def decide_and_send(stores: Stores) -> None:
     """Decide, and send what that causes, among 10,000 decisions and 100,000 rows of the outbox."""
     image = await stores.add(pr_number=(number := secrets.randbelow(10**9)), uploaded_at=NOW)
     request = ComparisonRequest(BIG.id, number, image.commit_sha, "main", (), is_complete=True)
@@ -341,7 +371,7 @@ async def review_and_send(stores: Stores) -> None:
 
 
 WORK = (
-    review_and_send,
+    decide_and_send,
     upload_and_delete,
     show_a_pair,
     refer_to_known_images,
@@ -352,6 +382,7 @@ WORK = (
     list_projects,
     list_pulls,
     list_images,
+    review,
     sweep_with_due,
     remove_project,
     look_after,

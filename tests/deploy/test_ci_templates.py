@@ -269,7 +269,7 @@ class TestGitLab:
             "CI_COMMIT_SHA": SHA,
         }
         (repository / "screenshots" / "broken.png").write_text("no image")
-        shown = self.run(repository, "prshots", **variables)
+        shown = self.run(repository, "prshots-upload", **variables)
         assert "broken.png: is not a PNG, JPEG or WebP image" in shown.stderr
         assert shown.returncode != 0  # one file is invalid, but the note is written first
         [note] = gitlab.comments()
@@ -309,12 +309,15 @@ class TestGitLab:
             "CI_MERGE_REQUEST_TARGET_BRANCH_NAME": "main",
             "CI_MERGE_REQUEST_DIFF_BASE_SHA": main,
             "CI_COMMIT_SHA": SHA,
-            "PRSHOTS_FAIL_ON": "changed",  # overrides the input
+            "PRSHOTS_FAIL_ON": "changed",  # overrides the input, and so does the next one
+            "PRSHOTS_GATE": "true",
         }
         compared = self.run(
-            repository, "prshots", "--no-json-schema-validation", **everywhere, **merge_request
+            repository, "prshots-upload", "--no-json-schema-validation", **everywhere, **merge_request
         )
         cart.write_bytes(before)
+        assert "waiting: 1 screenshot to review" in compared.stdout
+        assert f"Set the status prshots of commit {SHA[:7]} at GitLab to pending." in compared.stderr
         assert "1 shot matched --fail-on changed." in compared.stderr
         assert compared.returncode != 0
         [note] = gitlab.comments()
@@ -332,7 +335,7 @@ class TestGitLab:
     def test_the_stop_job_has_the_same_rules_as_the_upload_job(self) -> None:
         """Otherwise GitLab has no job to run when the merge request closes."""
         _, jobs = yaml.safe_load_all((ROOT / "templates" / "prshots.yml").read_text())
-        upload, expire = jobs["prshots"], jobs["prshots-expire"]
+        upload, expire = jobs["prshots-upload"], jobs["prshots-expire"]
         assert upload["environment"]["on_stop"] == "prshots-expire"
         assert upload["environment"]["name"] == expire["environment"]["name"]
         assert expire["environment"]["action"] == "stop"

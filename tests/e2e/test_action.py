@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from html import unescape
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -24,6 +25,7 @@ from support.git_repositories import ALONE, commit_all
 from support.git_repositories import Repository as Checkout
 from support.processes import completed
 from support.service import Service, upload
+from support.signed_in_people import sign_in
 from support.unreliable_proxy import NEVER, UnreliableProxy, refuse
 
 pytestmark = pytest.mark.slow  # act starts a job for each event
@@ -99,6 +101,7 @@ class Repository:
             "GIT_CONFIG_KEY_0": f"url.{self.remote}.insteadOf",
             "GIT_CONFIG_VALUE_0": f"https://github.com/{self.github.repository}.git",
             "FAIL_ON": taken.get("fail_on", ""),
+            "GATE": taken.get("gate", ""),
             "BROKEN": taken.get("broken", ""),
             "ACTIONS_ID_TOKEN_REQUEST_URL": taken.get("id_token_url", ""),
             "ACTIONS_ID_TOKEN_REQUEST_TOKEN": "of-the-runner",
@@ -288,14 +291,17 @@ def test_a_pull_request_is_compared_with_the_baselines_of_a_push(repository: Rep
     git.git("add", ".")
     head = git.commit()
     repository.push("change")
-    changed = repository.run(event("opened", number, head), token=token, fail_on="changed,removed")
+    opened = event("opened", number, head)
+    changed = repository.run(opened, token=token, fail_on="changed,removed", gate="true")
     assert not changed.succeeded
     [(level, words)] = changed.annotations
     assert level == "error"
     assert words == (f"1 shot matched `fail-on: changed,removed`. Dashboard: {changed.seen['dashboard-url']}")
     counts = {"changed": "1", "moved": "0", "new": "0", "removed": "0", "unchanged": "1"}
     assert {name: changed.seen[name] for name in counts} == counts
-    assert changed.seen["comparison"] == "compared"
+    assert (changed.seen["comparison"], changed.seen["gate"]) == ("compared", "waiting")
+    status = ("pending", "1 screenshot to review", changed.seen["dashboard-url"])
+    assert github.statuses(head) == [status]
     [comment] = github.comments(number)
     for shown in (comment["body"], changed.summary):
         assert "### 2 screenshots: 1 changed, 1 unchanged" in shown
@@ -313,7 +319,6 @@ def test_a_run_with_nothing_to_upload_succeeds_with_a_note(repository: Repositor
     preview = {"deployment": {"sha": FIRST}, "deployment_status": {}, "repository": {"id": 1}}
     for on, event_of_run, broken, words in (
         ("deployment_status", preview, "", ""),  # no open pull request has this head
-        ("push", push("cart", FIRST), "", "This job runs for neither a pull request nor the branch of the "),
         ("push", push("main", FIRST), "yes", "A step before this one failed, "),
     ):
         done = repository.run(event_of_run, on=on, broken=broken)
@@ -345,7 +350,9 @@ class Step:
                 "GITHUB_ACTIONS": "true",
                 "GITHUB_SERVER_URL": "https://github.com",
                 "GITHUB_REPOSITORY": "octocat/shop",
-                "GITHUB_EVENT_NAME": "pull_request" if "pull_request" in said else "push",
+                "GITHUB_EVENT_NAME": next(
+                    (name for name in ("pull_request", "merge_group") if name in said), "push"
+                ),
                 "GITHUB_EVENT_PATH": str(self.folder / "event.json"),
                 "GITHUB_REF": ref,
                 "GITHUB_SHA": sha,
@@ -402,6 +409,49 @@ def test_only_the_job_after_the_last_shard_finds_what_was_removed(
     assert "1 removed" in last.summary
 
 
+def test_the_status_follows_the_review_into_the_merge_queue(
+    shared_service: Service, github: GitHubLookAlike, tmp_path: Path
+) -> None:
+    work = Checkout.with_remote(tmp_path)
+    step = Step(tmp_path, shared_service, shared_service.new_token())
+    step.environ |= {"GITHUB_API_URL": github.url}
+    gated = {"PATHS": "home.png", "GATE": "true", "GITHUB_TOKEN": github.token}
+    Image.new("RGB", (64, 40), "teal").save(work.folder / "home.png")
+    main = work.commit()
+    work.push("main")
+    built = step.run(push("main", main), "refs/heads/main", main, **gated)
+    assert (built.succeeded, built.annotations, github.statuses(main)) == (True, [], [])
+
+    Image.new("RGB", (64, 40), "red").save(work.folder / "home.png")
+    head = work.commit()
+    of_pull = (event("opened", 7, head), "refs/pull/7/merge", head)
+    assert step.run(*of_pull, **gated).seen["gate"] == "waiting"
+    with sign_in(shared_service, operator=True) as person, shared_service.client(step.token) as client:
+        found = client.get("/v1/compare", params={"pr_number": 7}).json()
+        keys = ("name", "viewport", "theme", "pixels_before", "pixels_after")
+        pairs = [{key: shot[key] for key in keys} for shot in found["shots"]]
+        decisions = urlsplit(found["dashboard_url"]).path.replace("/prs/", "/pulls/") + "/decisions"
+        assert person.ask("POST", decisions, decision="approved", pairs=pairs).is_success
+
+    group = work.git("commit-tree", f"{head}^{{tree}}", "-p", main, "-p", head, "-m", "Queue")
+    ref = f"refs/heads/gh-readonly-queue/main/pr-7-{main}"
+    work.push(f"{group}:{ref}")
+    about = {"head_sha": group, "head_ref": ref, "base_sha": main, "base_ref": "refs/heads/main"}
+    queued = {"merge_group": about, "repository": EVENT["repository"]}
+    for inputs, succeeds in (({}, False), ({"APPROVED_PASS": "true"}, True)):
+        done = step.run(queued, ref, group, FAIL_ON="changed", **gated, **inputs)
+        assert (done.succeeded, done.seen["gate"]) == (succeeds, "passed"), done.said
+    assert [state for state, _, _ in github.statuses(group)] == ["success", "success"]
+
+    # A run without screenshots needs no upload token. A token that may not set the status only warns.
+    skipped = {"PATHS": "", "GATE_SKIP": "Only the docs changed", "URL": "", "TOKEN": ""}
+    for action, token, levels in (("opened", github.token, []), ("closed", github.fork_token, ["warning"])):
+        said = event(action, 8, FIRST)
+        done = step.run(said, "refs/pull/8/merge", FIRST, **skipped, GITHUB_TOKEN=token)
+        assert (done.succeeded, [level for level, _ in done.annotations]) == (True, levels), done.said
+    assert [words for _, words, _ in github.statuses(FIRST)] == ["Skipped: Only the docs changed"]
+
+
 @pytest.fixture
 def step(shared_service: Service, tmp_path: Path) -> Step:
     """Return a step in a folder that isn't a repository, with one screenshot."""
@@ -440,14 +490,20 @@ def test_the_action_sends_nothing_if_it_is_too_late_and_gives_up_at_the_timeout(
         "workflow_run": pushed | {"head_repository": EVENT["repository"]},
     }
     with UnreliableProxy(step.service.base_url) as front:
-        for said, words in (
-            (labeled, "Pull request 7 is closed, so nothing was sent."),
+        for said, branch, words in (
+            (labeled, "main", "Pull request 7 is closed, so nothing was sent."),
             (
                 run,
+                "main",
                 "The workflow run did not succeed, so its screenshots can't be baselines. Nothing was uploaded.",
             ),
+            (
+                push("cart", FIRST),
+                "cart",
+                "This job runs for neither a pull request nor the branch of the baselines: nothing to do.",
+            ),
         ):
-            done = step.run(said, "refs/heads/main", FIRST, PATHS="home.png", URL=front.url)
+            done = step.run(said, f"refs/heads/{branch}", FIRST, PATHS="home.png", URL=front.url)
             assert (done.succeeded, done.annotations) == (True, [("notice", words)]), done.said
         assert front.seen == []
         front.will(NEVER, times=9)

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,9 @@ from prshots.client.ci import Job
 from prshots.client.ci import git as git_module
 from prshots.client.ci.base_commits import BaseCommits, base_of
 from prshots.client.ci.checkout import default_branch
+from prshots.client.ci.merge_queue import queued_pulls
 from prshots.contract.errors import InvalidInputError
+from prshots.contract.forge_kinds import ForgeKind
 from support.engine_servers import process_state
 from support.git_repositories import Repository, alone_with_git, checkout_of  # noqa: F401 - a fixture
 from support.http_server import answering
@@ -133,6 +136,7 @@ def test_the_configuration_of_a_repository_runs_no_program(
     monkeypatch.chdir(work.folder)
     base_of(Job(target_branch="other"), HEAD, "", print)
     base_of(Job(target_branch="main"), work.head, "", print)
+    queued_pulls(Job(forge=ForgeKind.GITHUB, in_queue=True), (), print)
     assert not program.with_name("ran").exists()
 
 
@@ -215,6 +219,24 @@ def test_first_parents_leave_out_what_was_merged(work: Repository, monkeypatch: 
     work.push("main", "cart")
     monkeypatch.chdir(work.folder)
     assert base_of(Job(), head, "", print) == BaseCommits("main", (merge, first))
+
+
+def test_a_merge_train_names_the_merge_requests_ahead(
+    work: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[str] = []
+    work.commit()
+    trains = {number: work.commit() for number in (5, 6, 7, 8)}
+    work.push("main", *(f"{commit}:refs/merge-requests/{number}/train" for number, commit in trains.items()))
+    monkeypatch.chdir(work.folder)
+    job = Job(forge=ForgeKind.GITLAB, pr_number=7, commit_sha=trains[7], base_sha=trains[6], in_queue=True)
+    base = base_of(job, trains[7], "", told.append)
+    assert queued_pulls(job, base.commits, told.append) == [5, 6]
+    assert queued_pulls(replace(job, in_queue=False), base.commits, told.append) == []
+    assert not told
+    work.git("remote", "set-url", "origin", (work.folder / "gone.git").as_uri())
+    assert queued_pulls(job, base.commits, told.append) == []
+    assert told[0].startswith("Note: git can't list the merge queue: ")
 
 
 def test_a_head_that_is_not_checked_out_is_fetched(

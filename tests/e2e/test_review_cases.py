@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from support.clients import runner_of
+from support.clients import CLIENTS, runner_of
 from support.compared_shop import Found, Shop, Shots
 from support.git_repositories import Repository
 from support.service import Service
@@ -38,12 +38,19 @@ class Reviewer:
 
 
 @pytest.fixture
-def shop(shared_service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shop:
+def client_name() -> str:
+    return "python"
+
+
+@pytest.fixture
+def shop(shared_service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, client_name: str) -> Shop:
     """Make a shop whose main branch is built."""
     work = Repository.with_remote(tmp_path / "git")
     work.commit("First")
     work.push("main")
-    made = Shop(tmp_path, shared_service, shared_service.new_token(), monkeypatch, work, runner_of("python"))
+    made = Shop(
+        tmp_path, shared_service, shared_service.new_token(), monkeypatch, work, runner_of(client_name)
+    )
     made.build(work.head, {"home": 1, "cart": 1})
     return made
 
@@ -206,3 +213,49 @@ def test_a_decision_during_a_comparison_counts_or_is_refused(shop: Shop, reviewe
     if 200 not in statuses[-1:]:
         assert reviewer.decide(found, "approved", "cart").status_code == 200
     assert (states(latest(shop))["cart"], gate(latest(shop))) == ("approved", ("waiting", 20))
+
+
+@pytest.mark.parametrize("client_name", CLIENTS)
+def test_in_a_merge_queue_the_decisions_about_pull_requests_ahead_count(
+    shop: Shop, reviewer: Reviewer
+) -> None:
+    work, main = shop.work, shop.work.head
+    heads = {}
+    for number, shots in (
+        (7, {"home": 1, "cart": 2}),
+        (8, {"home": 2, "cart": 1}),
+        (9, {"home": 1, "cart": 3}),
+    ):
+        work.branch(f"change-{number}", main)
+        heads[number] = work.commit()
+        found = shop.pull(number, heads[number], shots)
+        reviewer.approve(found, "home" if number == 8 else "cart")
+
+    first, found = shop.queue(7, main, heads[7], {"home": 1, "cart": 2})
+    assert (gate(found), states(found)["cart"]) == (("passed", 0), "approved")
+    second, found = shop.queue(8, first, heads[8], {"home": 2, "cart": 2})
+    assert (gate(found), states(found)) == (("passed", 0), {"cart": "approved", "home": "approved"})
+    assert (found.json["commit_sha"], gate(latest(shop, 8))) == (second, ("passed", 0))
+
+    # The pull request's own decision comes first, even a withdrawn one.
+    assert (
+        reviewer.decide(found, "rejected", "cart", note="Not together").json()["gate"]["state"] == "rejected"
+    )
+    assert reviewer.decide(found, "withdrawn", "cart").json()["gate"]["open"] == 1
+
+    # 9 is behind 8, so its decisions don't count for it.
+    shop.queue(9, second, heads[9], {"home": 2, "cart": 3})
+    _, found = shop.queue(8, first, heads[8], {"home": 2, "cart": 3})
+    assert (gate(found), states(found)["cart"]) == (("waiting", 1), "open")
+
+
+@pytest.mark.parametrize("client_name", CLIENTS)
+def test_approved_pass_lets_fail_on_ignore_approved_shots(shop: Shop, reviewer: Reviewer) -> None:
+    shop.work.branch("change")
+    head, fail_on = shop.work.commit(), ("--fail-on", "changed")
+    codes = []
+    for decision in ("approved", "rejected"):
+        reviewer.decide(shop.pull(1, head, {"home": 1, "cart": 2}), decision, "cart")
+        for options in (fail_on, (*fail_on, "--approved-pass")):
+            codes += [shop.pull(1, head, {"home": 1, "cart": 2}, compare=options).code]
+    assert codes == [4, 0, 4, 4]

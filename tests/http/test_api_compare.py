@@ -246,6 +246,7 @@ class TestBases:
         assert removed("q") == (0, "incomplete")
 
 
+BAD_QUEUED_PULLS = "queued_pulls must be a list of at most 50 numbers of pull requests"
 BAD_COMMITS = "commits must be a list of at most 200 commits of 40 hexadecimal characters"
 
 
@@ -259,6 +260,9 @@ class TestBadInput:
             ({"branch": "a\0b"}, "the body must contain valid Unicode without NUL characters"),
             ({"commits": ["0123456"]}, BAD_COMMITS),
             ({"commits": ["0" * 40] * 201}, BAD_COMMITS),
+            ({"queued_pulls": 7}, BAD_QUEUED_PULLS),
+            ({"queued_pulls": ["7"]}, BAD_QUEUED_PULLS),
+            ({"queued_pulls": [7] * 51}, BAD_QUEUED_PULLS),
             ({"complete": "yes"}, "complete must be true or false"),
         ],
     )

@@ -129,6 +129,27 @@ def test_the_gate_blocks_without_a_comparison_of_the_newest_commit(reviewed: Rev
     assert nowhere["gate"]["state"] == "blocked"
 
 
+def test_decisions_about_queued_pulls_count_below_the_pull_requests_own(reviewed: Reviewed) -> None:
+    reviewed.decide("rejected", "home", note="Only in 7")
+    reviewed.decide("approved", "cart")
+    reviewed.project.pr_number, pull = 8, f"/projects/{reviewed.id}/pulls/8"
+    reviewed.project.push("4", cart=RED, home=PLAIN)
+    assert reviewed.project.compare("4", "1")["gate"]["state"] == "waiting"
+    found = reviewed.project.compare("4", "1", queued_pulls=[6, 7.0])
+    assert (found["gate"]["state"], found["outdated_notes"]) == ("passed", [])
+    listed = reviewed.owner.get_json(f"/projects/{reviewed.id}/pulls")["pulls"]
+    assert {each["pr_number"]: each["gate"]["state"] for each in listed} == {7: "rejected", 8: "passed"}
+
+    etag = reviewed.owner.ask("GET", f"{pull}/comparison").headers["ETag"]
+    reviewed.decide("withdrawn", "cart")
+    changed = reviewed.owner.get(f"/v1/dashboard{pull}/comparison", headers={"If-None-Match": etag})
+    assert (changed.status_code, changed.json()["comparison"]["gate"]["state"]) == (200, "waiting")
+    body = {"decision": "approved", "pairs": reviewed.pairs("cart")}
+    assert reviewed.owner.ask("POST", f"{pull}/decisions", **body).json()["gate"]["state"] == "passed"
+    reviewed.decide("rejected", "cart")
+    assert reviewed.project.compare("4", "1", queued_pulls=[7])["gate"]["state"] == "passed"
+
+
 def test_the_project_chooses_which_verdicts_need_a_decision(reviewed: Reviewed) -> None:
     path = f"/projects/{reviewed.id}"
     assert reviewed.owner.get_json(path)["review_verdicts"] == ["changed", "moved", "removed"]

@@ -2,11 +2,14 @@
 
 import os
 import secrets
+import ssl
+import subprocess
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeVar
 from unittest.mock import patch
 
@@ -44,6 +47,12 @@ T = TypeVar("T")
 def owner(shared_service: Service) -> Iterator[Person]:
     with sign_in(shared_service) as person:
         yield person
+
+
+@pytest.fixture(scope="module")
+def project(owner: Person) -> str:
+    """Create a project that stays without a connection."""
+    return owner.project()
 
 
 @pytest.fixture(scope="module")
@@ -184,9 +193,8 @@ class TestConnecting:
         ],
     )
     def test_bad_input_is_refused_with_a_reason(
-        self, owner: Person, gitea: GiteaLookAlike, changes: dict[str, str], words: str
+        self, owner: Person, project: str, gitea: GiteaLookAlike, changes: dict[str, str], words: str
     ) -> None:
-        project = owner.project()
         assert words in refusal(connect(owner, project, **of_gitea(gitea) | changes))
         assert owner.get_json(f"/projects/{project}/connection") == {"connection": None}
 
@@ -201,9 +209,9 @@ class TestAddresses:
         ],
     )
     def test_an_address_in_a_private_network_is_refused(
-        self, owner: Person, gitea: GiteaLookAlike, host: str
+        self, owner: Person, project: str, gitea: GiteaLookAlike, host: str
     ) -> None:
-        said = refusal(connect(owner, owner.project(), **of_gitea(gitea) | {"url": f"https://{host}"}))
+        said = refusal(connect(owner, project, **of_gitea(gitea) | {"url": f"https://{host}"}))
         assert said.endswith("is in a private network: the operator can allow it with PRSHOTS_FORGE_HOSTS")
 
     def test_a_name_is_resolved_once_and_kept_in_the_request(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -217,6 +225,25 @@ class TestAddresses:
                 assert client.get(f"http://forge.test:{port}/").json() == f"forge.test:{port}"
                 with pytest.raises(ForgeError, match="private network"):
                     client.get(f"http://forge.test:{port}/")
+
+    def test_the_certificate_must_be_the_names(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        file = tmp_path / "own.pem"
+        command = (
+            "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=x "
+            f"-addext subjectAltName=DNS:forge.test -keyout {file} -out {file}"
+        )
+        subprocess.run(command.split(), check=True, capture_output=True)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(file)
+        monkeypatch.setenv("SSL_CERT_FILE", str(file))
+        monkeypatch.setattr(public_addresses, "_resolve", lambda _: ["127.0.0.1"])
+        monkeypatch.setattr(public_addresses, "_is_public", lambda _: True)
+        with answering(lambda *_: as_json(200, "here"), context) as url:
+            port = url.rpartition(":")[2]
+            with httpx.Client(transport=PublicTransport(), timeout=5) as client:
+                assert client.get(f"https://forge.test:{port}/").json() == "here"
+                with pytest.raises(httpx.ConnectError, match="certificate"):
+                    client.get(f"https://other.test:{port}/")
 
     def test_a_redirect_to_another_server_is_not_followed(self, owner: Person) -> None:
         visited: list[str] = []
@@ -240,6 +267,7 @@ class TestAddresses:
         assert "secret" not in said
 
 
+@pytest.mark.slow
 class TestKeys:
     def test_rotation_encrypts_tokens_again_and_a_key_in_use_stays(
         self, shop: Service, gitea: GiteaLookAlike
@@ -270,6 +298,7 @@ class TestKeys:
             forges_of(shop).open(before)
 
 
+@pytest.mark.slow
 class TestGitHubApp:
     @pytest.fixture
     def installed(self, shop: Service, github: GitHubLookAlike) -> Service:
@@ -339,10 +368,10 @@ class TestGitHubApp:
         ],
     )
     def test_a_wrong_setting_stops_the_start_with_one_line(
-        self, shop: Service, given: dict[str, str], named: str
+        self, service: Service, given: dict[str, str], named: str
     ) -> None:
-        shop.settings |= {f"GITHUB_{name}": value for name, value in given.items()}
-        done = shop.run("serve", check=False)
+        service.settings |= {f"GITHUB_{name}": value for name, value in given.items()}
+        done = service.run("serve", check=False)
         assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
         assert named in done.stderr
         assert "secret-pem" not in done.stderr

@@ -12,20 +12,35 @@ import pytest
 from prshots.client.ci import Job, Lookup, detect_job
 from prshots.client.job_forge import forge_of
 from prshots.contract.forge_kinds import ForgeKind
+from prshots.contract.gates import CommitState, CommitStatus
 from prshots.forges.forge import IssueForge
 from support.described_forges import FOLDER, DescribedForge, described, of_github, of_others
 from support.forges.bitbucket_look_alike import BitbucketLookAlike
+from support.forges.forge_server import ForgeServer
 from support.forges.gitea_look_alike import GiteaLookAlike
-from support.forges.look_alikes import github_look_alike
+from support.forges.gitlab_look_alike import GitLabLookAlike
+from support.forges.look_alikes import GitHubLookAlike, github_look_alike
 
 pytestmark = pytest.mark.slow  # starts Prism
 
 HEAD = "1" * 40
-FORGES = ["github", pytest.param("ghes", marks=pytest.mark.nightly), "gitea", "bitbucket"]
+HEAD_OF_NODE = "2" * 40
+FORGES = ["github", pytest.param("ghes", marks=pytest.mark.nightly), "gitlab", "gitea", "bitbucket"]
+OTHERS: dict[str, type[ForgeServer]] = {
+    "gitlab": GitLabLookAlike,
+    "gitea": GiteaLookAlike,
+    "bitbucket": BitbucketLookAlike,
+}
+STATUSES = [
+    CommitStatus(CommitState(state), f"{index} screenshots {'wait ' * 60}", "https://x.example.com/11")
+    for index, state in enumerate(("pending", "pending", "success", "success", "pending", "failure"))
+]
 
 
 @contextmanager
-def described_job(name: str, folder: Path) -> Iterator[tuple[DescribedForge, Job]]:
+def described_job(
+    name: str, folder: Path
+) -> Iterator[tuple[DescribedForge, Job, GitHubLookAlike | ForgeServer]]:
     """Run a look-alike behind its description, and return a job there."""
     if name in ("github", "ghes"):
         version = "api.github.com" if name == "github" else "ghes-3.19"
@@ -33,15 +48,17 @@ def described_job(name: str, folder: Path) -> Iterator[tuple[DescribedForge, Job
             github_look_alike() as github,
             described(of_github(version), github.url, "" if name == "github" else "/api/v3", folder) as forge,
         ):
-            yield forge, _job(ForgeKind.GITHUB, forge, github.repository, github.token, github.pr_number)
+            job = _job(ForgeKind.GITHUB, forge, github.repository, github.token, github.pr_number)
+            yield forge, job, github
     else:
-        made = GiteaLookAlike() if name == "gitea" else BitbucketLookAlike()
+        made = OTHERS[name]()
         made.page_size = 2
         for number in range(3):  # several pages, where the forge has pages
             made.write_as("ann", f"remark {number}")
         made.write_on_line("ann", "a line")
         with made as other, described(of_others(name), other.public_url, other.root, folder) as forge:
-            yield forge, _job(ForgeKind(name), forge, other.repository, other.token, other.pr_number)
+            repository = getattr(other, "project_id", other.repository)  # Prism doesn't match %2F
+            yield forge, _job(ForgeKind(name), forge, str(repository), other.token, other.pr_number), other
 
 
 def _job(kind: ForgeKind, forge: DescribedForge, repository: str, token: str, pr_number: int) -> Job:
@@ -64,16 +81,20 @@ def _of_python(job: Job) -> None:
         if isinstance(place, IssueForge):
             pull = place.pull_request(job.pr_number)
             assert pull in place.pull_requests_with_head(pull.head_sha)
+        for status in STATUSES:
+            place.set_status(HEAD, status)
+        place.set_status("4" * 40, CommitStatus(CommitState.PENDING, "", ""))
 
 
 def _of_node(job: Job) -> None:
-    given = (job.forge, job.forge_api, job.repository, job.forge_token, str(job.pr_number))
+    statuses = json.dumps([status._asdict() for status in STATUSES])
+    given = (job.forge, job.forge_api, job.repository, job.forge_token, job.pr_number, HEAD_OF_NODE, statuses)
     subprocess.run(["node", FOLDER / "every_call.mjs", *map(str, given)], check=True, timeout=120)
 
 
 @pytest.mark.parametrize("name", FORGES)
 def test_every_call_of_both_clients_is_as_the_forge_describes_it(name: str, tmp_path: Path) -> None:
-    with described_job(name, tmp_path) as (forge, job):
+    with described_job(name, tmp_path) as (forge, job, look_alike):
         _of_python(job)
         of_python = set(forge.calls)
         forge.calls.clear()
@@ -81,6 +102,8 @@ def test_every_call_of_both_clients_is_as_the_forge_describes_it(name: str, tmp_
         assert forge.violations == []
         assert of_python > forge.calls  # only the command looks for a branch's pull request and reads reviews
         assert len(forge.calls) >= 5
+        assert len(look_alike.statuses(HEAD)) == len(STATUSES)
+        assert look_alike.statuses(HEAD_OF_NODE) == look_alike.statuses(HEAD)
 
         with closing(forge_of(job)) as place:  # the check itself works
             place._api.reply("GET", "/nowhere")  # type: ignore[attr-defined]

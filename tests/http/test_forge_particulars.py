@@ -1,32 +1,16 @@
 """Behavior specific to GitLab, to Gitea and Forgejo, and to Bitbucket."""
 
 from collections.abc import Iterator
-from contextlib import closing
 
 import pytest
 
-from prshots.client.ci import Job
-from prshots.client.job_forge import forge_of
 from prshots.contract.errors import ForgeError, ForgeRefusedError, NotFoundError
-from prshots.contract.forge_kinds import ForgeKind
-from prshots.forges import Forge
 from prshots.forges.sticky_comment import keep_current
 from support.forges.bitbucket_look_alike import BitbucketLookAlike
 from support.forges.forge_fixtures import says, short_pauses  # noqa: F401 - short_pauses is a fixture of every test here
-from support.forges.forge_server import ForgeServer
+from support.forges.forge_places import forge_at
 from support.forges.gitea_look_alike import GiteaLookAlike
 from support.forges.gitlab_look_alike import HIDDEN, SYSTEM, GitLabLookAlike
-
-
-def forge_at(look_alike: ForgeServer, token: str = "", repository: str = "") -> closing[Forge]:
-    job = Job(
-        forge=ForgeKind(look_alike.name),
-        forge_api=look_alike.url,
-        repository=repository or look_alike.repository,
-        forge_token=token or look_alike.token,
-    )
-    return closing(forge_of(job))
-
 
 # GitLab.
 

@@ -96,6 +96,22 @@ class Shop:
             f"refs/pull/{number}/merge",
             built,
         )
+        return self._find(job, env, shots, options, compare)
+
+    def queue(self, number: int, onto: str, head: str, shots: Shots) -> tuple[str, Found]:
+        """Run CI for a pull request in GitHub's merge queue, onto main or the group before. Return its commit."""
+        group = self.work.git("commit-tree", f"{head}^{{tree}}", "-p", onto, "-p", head, "-m", "Queue")
+        ref = f"refs/heads/gh-readonly-queue/main/pr-{number}-{onto}"
+        self.work.push(f"{group}:{ref}")
+        about = {"head_sha": group, "head_ref": ref, "base_sha": onto, "base_ref": "refs/heads/main"}
+        event = {"merge_group": about, "repository": {"full_name": "octo/shop", "default_branch": "main"}}
+        env = self._env("merge_group", event, ref, group)
+        return group, self._find(self._job(ref), env, shots, (), ())
+
+    def _find(
+        self, job: Path, env: dict[str, str], shots: Shots, options: tuple[str, ...], compare: tuple[str, ...]
+    ) -> Found:
+        """Upload, and return what a comparison says."""
         done = self._run(job, env, shots, "upload", "shots", *options)
         assert done.returncode == 0, done.stderr
         said = self._run(job, env, {}, "compare", "--json", *compare)

@@ -1,7 +1,7 @@
 """Forge look-alikes behind Prism, which holds every request against the forge's own description of its API.
 
-GitHub publishes its descriptions to npm (`@octokit/openapi`). Those of Gitea and Bitbucket are in no registry:
-`descriptions/gitea.json` and `descriptions/bitbucket.json` are our extracts, with the calls that we make.
+GitHub publishes its descriptions to npm (`@octokit/openapi`). Those of GitLab, Gitea and Bitbucket are in no registry:
+`descriptions/gitlab.json`, `gitea.json` and `bitbucket.json` are our extracts, with the calls that we make.
 """
 
 import contextlib
@@ -75,12 +75,14 @@ def described(
 
 
 def of_github(name: str) -> dict[str, Any]:
-    """Return the part of GitHub's description that is about pull requests and their comments.
+    """Return the part of GitHub's description that is about pull requests, comments and commit statuses.
 
     The whole takes Prism minutes. Replies are not checked: they are the emulator's.
     """
     whole = json.loads((OF_GITHUB / f"{name}.json").read_text())
-    wanted = re.compile(r"/user|/repos/{owner}/{repo}/(issues|pulls|commits/{commit_sha}/pulls)(/.*)?")
+    wanted = re.compile(
+        r"/user|/repos/{owner}/{repo}/(issues|pulls|statuses|commits/{commit_sha}/pulls)(/.*)?"
+    )
     paths = {path: item for path, item in whole["paths"].items() if wanted.fullmatch(path)}
     for item in paths.values():
         for operation in item.values():

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from prshots.contract.comments import MAX_COMMENT_BYTES, MIN_COMMENT_BYTES, Marker
 from prshots.contract.limits import Policy
 from prshots.contract.replies import SizedComment
-from prshots.server.domain.comments.fitting import Frame
+from prshots.server.domain.comments.frame import Frame
 from prshots.server.domain.comments.listing import DEFAULT_LIMIT, MAX_LISTED, comment, deleted_comment
 from prshots.server.domain.images.markdown import image_markdown
 from prshots.server.domain.images.models import ListedImage

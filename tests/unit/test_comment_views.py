@@ -19,13 +19,19 @@ from prshots.contract.replies import (
     ComparedShot,
     Comparison,
     ComparisonState,
+    Gate,
+    GateState,
     GroupKind,
     Region,
+    Review,
+    ReviewState,
     ShotGroup,
     SizedComment,
     Verdict,
 )
-from prshots.server.domain.comments.fitting import Frame, folders_of
+from prshots.server.domain.comments.fitting import folders_of
+from prshots.server.domain.comments.frame import Frame
+from prshots.server.domain.comments.groups import find_decided
 from prshots.server.domain.comments.layout import Column, lay_out_columns
 from prshots.server.domain.comments.markup import name_as_code
 from prshots.server.domain.comments.views import Latest, LatestShot, changes_view, latest_view
@@ -97,7 +103,17 @@ def comparison(
         )
         for key, (first, *others) in sorted(members.items(), key=lambda item: ORDER.index(item[1][0].verdict))
     ]
-    return Comparison(7, COMMIT, branch, BASE, state, counts, shots, DASHBOARD, groups)
+    return Comparison(7, COMMIT, branch, BASE, state, counts, shots, DASHBOARD, groups, gate_of(shots, state))
+
+
+def gate_of(shots: Sequence[ComparedShot], state: ComparisonState) -> Gate:
+    if state is not ComparisonState.COMPARED:
+        return Gate(GateState.BLOCKED, 0, state)
+    states = Counter(shot.review.state for shot in shots)
+    count = states[ReviewState.OPEN]
+    if states[ReviewState.REJECTED]:
+        return Gate(GateState.REJECTED, count, "")
+    return Gate(GateState.WAITING if count else GateState.PASSED, count, "")
 
 
 KINDS = {
@@ -184,7 +200,7 @@ def test_screenshots_without_a_baseline_stay_in_the_comment_beside_pairs(frame: 
     text = pairs_view(frame, found, Latest(others, COMMIT, 1))
     assert text.heading == "### 4 screenshots, incomplete: 1 changed, 1 unchanged, 2 without a baseline"
     assert (text.count, text.shown, text.listed, text.omitted) == (4, 3, 1, 0)
-    assert "The others are not compared, because there is no baseline for `main` yet: run" in text.markdown
+    assert "**Blocked**: the others are not compared, because there is no baseline for" in text.markdown
     is_shown = [shot.url.split("?")[0] in text.markdown for shot in others]
     assert is_shown == [False, True, True]  # of `cart`, the pair is
     once = changes_view(frame, found, Latest(others, COMMIT, 1))
@@ -208,6 +224,8 @@ def test_pairs_has_before_beside_after_for_one_viewport_and_lists_below():
         f"{text.heading}\n"
         "\n"
         f"`3f9c2d1` compared with `main` at `d83dede` · see the [dashboard]({DASHBOARD})\n"
+        "\n"
+        f"**Passed**: [nothing is left to review]({DASHBOARD}?tab=changes)\n"
         "\n"
         "<table>\n"
         '<tr><th align="left" colspan="2"><code>cart</code> changed</th></tr>\n'
@@ -247,6 +265,8 @@ def test_pairs_view_works_without_html():
         "### 3 screenshots: 1 moved, 1 new, 1 unchanged\n"
         "\n"
         f"`3f9c2d1` compared with `main` at `d83dede` · see the [dashboard]({DASHBOARD})\n"
+        "\n"
+        f"**Passed**: [nothing is left to review]({DASHBOARD}?tab=changes)\n"
         "\n"
         "`a|b` moved, new\n"
         "\n"
@@ -299,6 +319,8 @@ def test_changes_has_a_line_and_a_picture_for_each_group_with_links_to_the_dashb
         "### 9 screenshots: 5 changed, 1 new, 1 removed, 1 could not be compared, 1 unchanged\n"
         "\n"
         "`3f9c2d1` compared with `main` at `d83dede` · see the [dashboard](D)\n"
+        "\n"
+        "**Passed**: [nothing is left to review](D?tab=changes)\n"
         "\n"
         "- **[`old`](D?group=2939ab0d98f2)**: 1\n"
         "- **[`pricing`](D?group=56b914300b6f)**: 3\n"
@@ -457,6 +479,65 @@ def test_a_base_that_is_not_an_ancestor_is_marked_wherever_the_shot_is():
     assert "- `changed` · 1280x800 · changed, base `d83dede` is not an ancestor\n" in small.markdown
 
 
+# --- decisions ---
+
+APPROVED = Review(ReviewState.APPROVED, by="ann")
+REJECTED = Review(ReviewState.REJECTED, by="token @ci", note="Too bright, @bob\n\nUse `#333`.")
+OPEN = Review(ReviewState.OPEN)
+
+
+def test_approved_groups_have_a_line_and_no_picture_and_rejected_ones_say_why():
+    reviews = {"pricing": APPROVED, "home": REJECTED, "help & more": OPEN, "old": APPROVED}
+    shots = [replace(shot, review=reviews.get(shot.name, shot.review)) for shot in grouped_shots()]
+    text = changes_view(replace(HTML, notice=12), plum_theme(comparison(shots)), NOTHING)
+    markdown = shorten(text.markdown)
+    assert markdown.startswith("<!-- svc:pr-7 -->\n<!-- svc:notice-12 -->\n### 9 screenshots: 5 changed, ")
+    home = "[`home`](D?tab=changes&shot=home&viewport=1280x800&theme=dark)"
+    assert (
+        "\n\n**Rejected**: [changes were rejected, 1 screenshot to review](D?tab=changes)\n"
+        "\n"
+        f"* {home} · 1280x800 dark · by `token @ci`: `Too bright, @bob`\n"
+        "\n"
+        "- **[2 dark screenshots recolored](D?group=plum)**: `#0f1419` → `#15101c` · rejected by `token @ci`\n"
+        "- **[`gift`](D?group=2dd58efc66f2)**: 1\n"
+        "- **[`old`](D?group=2939ab0d98f2)**: 1 · approved by `ann`\n"
+        "- **[`pricing`](D?group=56b914300b6f)**: 3 · approved by `ann`\n"
+    ) in markdown
+    assert markdown.endswith(
+        "<details><summary>3 changed, 1 removed, approved</summary>\n"
+        "\n"
+        "- [`pricing`](D?tab=changes&shot=pricing&viewport=375x812) · 375x812, 768x1024, 1280x800 · changed\n"
+        "- [`old`](D?tab=changes&shot=old&viewport=1280x800) · 1280x800\n"
+        "\n"
+        "</details>\n"
+        "\n"
+        "<details><summary>1 unchanged</summary>\n"
+        "\n"
+        "- [`same`](D?shot=same&viewport=1280x800) · 1280x800\n"
+        "\n"
+        "</details>\n"
+    )
+    assert (text.count, text.shown, text.listed, text.omitted) == (9, 2, 7, 0)
+    for page in pages(text.markdown):
+        assert {"token @ci", "Too bright, @bob"} <= set(page.codes), page
+
+
+def test_one_open_shot_keeps_its_group_open_and_its_picture():
+    one, *others = (shot for shot in grouped_shots() if shot.name == "pricing")
+    text = changes([replace(one, review=OPEN), *(replace(shot, review=APPROVED) for shot in others)])
+    assert f"**Waiting**: [1 screenshot to review]({DASHBOARD}?tab=changes)\n" in text.markdown
+    assert "approved" not in text.markdown
+    assert text.shown == 1
+
+
+@pytest.mark.parametrize("limit", [MIN_COMMENT_BYTES, MAX_COMMENT_BYTES])
+def test_at_most_three_rejected_shots_are_listed_if_there_is_room(limit: int):
+    shots = [compared(f"page-{number}", Verdict.CHANGED, review=REJECTED) for number in range(9)]
+    text = pairs(shots, replace(HTML, limit=limit)).markdown
+    assert text.count("\n* ") == (3 if limit == MAX_COMMENT_BYTES else 0)
+    assert "**Rejected**: [changes were rejected](" in text
+
+
 # --- other states ---
 
 
@@ -497,7 +578,7 @@ def test_an_unfinished_comparison_says_what_is_missing(state, heading, sentence)
     if state in {ComparisonState.RUNNING, ComparisonState.FAILED}:
         text = pairs_view(HTML, comparison([compared("home", Verdict.UNCHANGED)], state), NOTHING)
         assert text.heading == f"### 1 screenshot, {heading}: 1 unchanged"
-        assert f"\n\n{sentence}\n" in text.markdown
+        assert f"\n\n**Blocked**: t{sentence[1:]}\n" in text.markdown
 
 
 def test_an_incomplete_run_says_how_to_complete_it():
@@ -505,8 +586,8 @@ def test_an_incomplete_run_says_how_to_complete_it():
     text = pairs_view(HTML, incomplete, NOTHING)
     assert text.heading == "### 1 screenshot, incomplete: 1 unchanged"
     assert (
-        "\n\nSome screenshots of the base are missing in this run: run `prshots compare --complete` after the last "
-        "upload.\n"
+        "\n\n**Blocked**: some screenshots of the base are missing in this run: run `prshots compare --complete` "
+        "after the last upload.\n"
     ) in text.markdown
 
 
@@ -584,6 +665,9 @@ HTML_TAGS |= {"table", "tr", "th", "td"}
 LINK_TAGS = HTML_TAGS - {"details", "summary", "br"} | {"thead", "tbody"}
 
 
+DECIDING = f"{DASHBOARD}?tab=changes"
+
+
 def assert_clean(page: Page, frame: Frame, links: Sequence[str]) -> None:
     assert page.tags.keys() <= (HTML_TAGS if frame.marker is Marker.HTML else LINK_TAGS), page
     assert page.comments == ([" svc:pr-7 "] if frame.marker is Marker.HTML else []), page
@@ -626,21 +710,27 @@ def test_pairs_renders_its_images_and_nothing_else(drawn, branch, frame):
     diffs = [shot.diff_url or "" for shot in pictured if shot.diff_url]
     assert (text.count, text.shown, text.omitted) == (len(shots), len(pictured), 0)
     for page in pages(text.markdown):
-        assert_clean(page, frame, [*(image or "" for image, _ in images), *diffs])
+        assert_clean(page, frame, [DECIDING, *(image or "" for image, _ in images), *diffs])
         assert Counter(page.images) == Counter(images), page
         assert {as_seen(shot.name) for shot in shots} <= set(page.codes), page
 
 
 @given(
     st.dictionaries(
-        st.tuples(HOSTILE_NAMES, ODD, ODD), st.tuples(st.sampled_from(Verdict), ODD), min_size=1, max_size=6
+        st.tuples(HOSTILE_NAMES, ODD, ODD),
+        st.tuples(st.sampled_from(Verdict), ODD, st.sampled_from(ReviewState)),
+        min_size=1,
+        max_size=6,
     ),
+    HOSTILE_NAMES,
     st.sampled_from([HTML, LINK]),
 )
-def test_changes_links_everything_to_the_dashboard_and_renders_nothing_else(drawn, frame):
+def test_changes_links_everything_to_the_dashboard_and_renders_nothing_else(drawn, words, frame):
     shots = [
-        compared(name, verdict, viewport, theme, key=number, reason=reason)
-        for number, ((name, viewport, theme), (verdict, reason)) in enumerate(drawn.items())
+        compared(
+            name, verdict, viewport, theme, key=number, reason=reason, review=Review(state, words, note=words)
+        )
+        for number, ((name, viewport, theme), (verdict, reason, state)) in enumerate(drawn.items())
     ]
     found = comparison(shots)
     text = changes_view(frame, found, NOTHING)
@@ -650,10 +740,13 @@ def test_changes_links_everything_to_the_dashboard_and_renders_nothing_else(draw
         assert page.comments == ([" svc:pr-7 "] if frame.marker is Marker.HTML else []), page
         assert all(link.partition("?")[0] == DASHBOARD for link in page.links), page
         groups = [link.partition("?group=")[2] for link in page.links if "?group=" in link]
-        assert groups == [group.id for group in found.groups], page
+        assert sorted(groups) == sorted(group.id for group in found.groups), page
         assert {as_seen(shot.name) for shot in shots} <= set(page.codes), page
         pictures = {GroupKind.SINGLE: 2, GroupKind.NEW: 1, GroupKind.REMOVED: 0}
-        assert len(page.images) == sum(pictures[group.kind] for group in found.groups), page
+        approved = {
+            group for group, (state, _) in find_decided(found).items() if state is ReviewState.APPROVED
+        }
+        assert len(page.images) == sum(pictures[g.kind] for g in found.groups if g.id not in approved), page
 
 
 @pytest.mark.parametrize("frame", [HTML, LINK])
@@ -708,13 +801,17 @@ def test_latest_keeps_its_limit_and_reports_correct_counts(names, count, commits
 
 @given(
     st.lists(LENGTHS, min_size=1, max_size=3),
-    st.lists(st.tuples(st.sampled_from(Verdict), st.integers(1, 60)), min_size=1, max_size=6),
+    st.lists(
+        st.tuples(st.sampled_from(Verdict), st.integers(1, 60), st.sampled_from(ReviewState)),
+        min_size=1,
+        max_size=6,
+    ),
     st.sampled_from([ComparisonState.COMPARED, ComparisonState.INCOMPLETE, ComparisonState.FAILED]),
     st.sampled_from(["main", "😀" * 255, "`" * 255]),
     FRAMES,
 )
 def test_pairs_and_changes_keep_their_limit_and_the_most_important_shots(names, runs, state, branch, frame):
-    verdicts = [verdict for verdict, length in runs for _ in range(length)]
+    verdicts = [(verdict, review) for verdict, length, review in runs for _ in range(length)]
     shots = [
         compared(
             f"{names[number % len(names)]} {number // 3}.",
@@ -722,8 +819,9 @@ def test_pairs_and_changes_keep_their_limit_and_the_most_important_shots(names, 
             VIEWPORTS[number % 3],
             key=number,
             reason="r" * 999,
+            review=Review(review, names[0], note=names[-1]),
         )
-        for number, verdict in enumerate(verdicts)
+        for number, (verdict, review) in enumerate(verdicts)
     ]
     found = comparison(shots, state, branch)
     assert_sized(changes_view(frame, found, NOTHING), frame, len(shots))

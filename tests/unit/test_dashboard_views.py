@@ -7,6 +7,7 @@ import pytest
 from prshots.server.api.dashboard import view_types
 from prshots.server.domain.comparison.models import BaselineCommit
 from prshots.server.domain.images.models import Image, PullRequestRecord
+from prshots.server.domain.outbox.models import Connection
 from prshots.server.domain.people.models import User
 from prshots.server.domain.projects.models import Organization, Project, Trust, UploadToken
 
@@ -25,6 +26,7 @@ CONVERTED = {"organization", "claims", "pins", "refused_ids", "review_verdicts"}
         (view_types.PullRequestView, PullRequestRecord),
         (view_types.TokenView, UploadToken),
         (view_types.TrustView, Trust),
+        (view_types.ConnectionView, Connection),
     ],
 )
 def test_copied_fields_have_the_types_of_the_record(view: type, record: type) -> None:

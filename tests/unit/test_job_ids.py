@@ -50,6 +50,8 @@ def test_a_trust_pins_the_ids_behind_its_names(
     [
         ({"ref": "refs/pull/12/merge"}, 12),
         ({"ref": "refs/pull/12/head"}, 12),
+        ({"ref": f"refs/heads/gh-readonly-queue/release/2/pr-12-{'a' * 40}"}, 12),
+        ({"ref": "refs/heads/gh-readonly-queue/main/pr-12-x", "event_name": "merge_group"}, None),
         ({"ref": "topic", "ref_path": "refs/merge-requests/12/head"}, 12),
         ({"ref": "topic", "ref_path": "refs/heads/topic", "merge_request_iid": "12"}, 12),
         ({"pullRequestId": 12}, 12),

@@ -250,8 +250,8 @@ def test_a_secret_can_be_in_a_file(monkeypatch: pytest.MonkeyPatch, config: Path
 
 
 def test_every_secret_can_be_in_a_file() -> None:
-    urls = {"database_url_file", "store_url_file", "counter_url_file"}
-    assert set(SECRET_FILES) == urls | {f"{provider}_client_secret_file" for provider in PROVIDERS}
+    others = {"database_url_file", "store_url_file", "counter_url_file", "github_app_key_file"}
+    assert set(SECRET_FILES) == others | {f"{provider}_client_secret_file" for provider in PROVIDERS}
 
 
 def test_an_unknown_setting_is_refused_by_name(config: Path) -> None:

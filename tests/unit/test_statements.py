@@ -10,12 +10,12 @@ import typer.main
 
 from prshots.cli import app
 from prshots.contract import errors
-from prshots.contract.replies import Verdict
+from prshots.contract.replies import NOT_COMPARED, ComparisonState, GateState, Verdict
 from prshots.contract.statements import error_code, message, statements
 from prshots.forges.sticky_comment import PostOutcome
 
 ROOT = Path(__file__).parents[2]
-COMMANDS = ("upload", "compare", "comment", "expire", "delete")
+COMMANDS = ("upload", "compare", "comment", "gate", "expire", "delete")
 
 
 def sources() -> tuple[str, str]:
@@ -42,12 +42,13 @@ def test_python_command_has_exactly_the_stated_options(name: str) -> None:
 
 
 def test_both_clients_use_every_message() -> None:
-    by_outcome = {f"comment_{outcome}" for outcome in PostOutcome}
+    composed = {f"comment_{outcome}" for outcome in PostOutcome} | {f"gate_{state}" for state in GateState}
+    composed |= {f"gate_blocked_{reason}" for reason in (*ComparisonState, NOT_COMPARED.reason)}
     unused = [
         name
         for code in sources()
         for name in statements()["messages"]
-        if f'"{name}"' not in code and f"'{name}'" not in code and name not in by_outcome
+        if f'"{name}"' not in code and f"'{name}'" not in code and name not in composed
     ]
     assert not unused
 

@@ -4,13 +4,14 @@ Hypothesis chooses the order in which the jobs' calls arrive, which no HTTP serv
 with each forge are in `http/test_forges.py`.
 """
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
 from greenlet import getcurrent, greenlet
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from prshots.contract.comments import Marker
@@ -30,6 +31,7 @@ class Conversation:
 
     comments: list[Comment] = field(default_factory=list)
     made: int = 0
+    edits: list[tuple[str, str]] = field(default_factory=list)
 
     def write(self, author: str, body: str) -> Comment:
         self.made += 1
@@ -101,6 +103,7 @@ class MemoryForge:
             is_ours = not self.only_authors_change or comment.author == BOT
             if comment.id == comment_id and is_ours and comment_id not in self.behavior.get("missing", ()):
                 self.conversation.comments[index] = replace(comment, body=self._stored(body))
+                self.conversation.edits.append((comment.body, body))
                 if self.behavior["me"] is None:
                     self.behavior["me"] = BOT  # now we know who we are
                 return
@@ -111,6 +114,9 @@ class MemoryForge:
         self._arrives("delete", comment_id)
         deleted = self.conversation.delete(comment_id)
         assert deleted is None or not self.only_authors_change or deleted.author == BOT
+        assert deleted is None or deleted.author != BOT or self.conversation.bodies(), (
+            "readers always need one"
+        )
 
     def _arrives(self, what: str, comment_id: str) -> None:
         self.before_each()
@@ -142,38 +148,63 @@ def wait_for_turn() -> None:
     getcurrent().parent.switch()
 
 
+def text_of(count: int, notice: int = 0) -> str:
+    return f"{MARKER}{Marker.HTML.notice_line(notice)}\n{count} screenshots"
+
+
+def notice_in(text: str) -> int:
+    found = re.search(r"svc:notice-(\d+)", text)
+    return int(found[1]) if found else 0
+
+
 @given(
     choices=st.lists(st.integers(0, 2), max_size=60),
     jobs=st.integers(2, 3),
     lost_replies=st.integers(0, 1),
-    before=st.integers(0, 2),
+    before=st.lists(st.integers(0, 1), max_size=2),
+    news=st.lists(st.integers(0, 2), min_size=3, max_size=3),
     foreign_at=st.integers(0, 2),
     identity=st.sampled_from([BOT, None, ""]),
     other=st.sampled_from(["mallory", ""]),  # empty: the account was deleted
+)
+@example(  # a text from before the news must not be written after it
+    choices=[2, 2, 2],
+    jobs=3,
+    lost_replies=0,
+    before=[],
+    news=[0, 1, 0],
+    foreign_at=0,
+    identity=BOT,
+    other="mallory",
 )
 def test_concurrent_jobs_leave_one_current_comment(
     *,
     choices: list[int],
     jobs: int,
     lost_replies: int,
-    before: int,
+    before: list[int],
+    news: list[int],
     foreign_at: int,
     identity: str | None,
     other: str,
 ) -> None:
+    """`before` has the notices of our earlier comments, and `news` by how much each job raises the notice."""
     conversation = Conversation()
-    authors = [BOT] * before
-    authors.insert(foreign_at, other)
-    for author in authors:
-        conversation.write(author, f"{MARKER}\n0 screenshots")
+    written = [(BOT, text_of(0, notice)) for notice in before]
+    written.insert(foreign_at, (other, text_of(0)))
+    for author, text in written:
+        conversation.write(author, text)
     uploaded: list[int] = []
+
+    def current() -> str:
+        return text_of(len(uploaded), max(before, default=0) + sum(news[number] for number in uploaded))
 
     def job(number: int) -> Callable[[], object]:
         forge = MemoryForge(conversation, wait_for_turn, {"me": identity, "lost_replies": lost_replies})
 
         def render() -> str:
             wait_for_turn()
-            return f"{MARKER}\n{len(uploaded)} screenshots"
+            return current()
 
         def run() -> None:
             wait_for_turn()
@@ -183,8 +214,11 @@ def test_concurrent_jobs_leave_one_current_comment(
         return run
 
     interleaved([job(number) for number in range(jobs)], choices)
-    assert conversation.bodies() == [f"{MARKER}\n{jobs} screenshots"]
-    assert conversation.bodies(other) == [f"{MARKER}\n0 screenshots"]
+    assert len(uploaded) == jobs
+    # Otherwise the next job would post a comment for news that people already got.
+    assert all(notice_in(old) <= notice_in(new) for old, new in conversation.edits)
+    assert conversation.bodies() == [current()]
+    assert conversation.bodies(other) == [text_of(0)]
 
 
 @pytest.mark.parametrize("case", cases("sticky_comment", "cases"))

@@ -22,7 +22,7 @@ from prshots.forges import Forge
 from prshots.forges.bitbucket import Bitbucket
 from prshots.forges.github import GitHub
 from prshots.forges.gitlab import GitLab
-from prshots.server.domain.comments.fitting import Frame
+from prshots.server.domain.comments.frame import Frame
 from prshots.server.domain.comments.listing import MAX_LISTED, comment
 from support.comment_entries import listed_image, url_of
 from support.vectors import cases

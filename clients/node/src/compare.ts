@@ -5,6 +5,7 @@ import { baseOf } from "./ci/base_commits.js";
 import { pullRequestPage } from "./ci/forge_addresses.js";
 import type { Say } from "./ci/git.js";
 import type { Job } from "./ci/job.js";
+import { queuedPulls } from "./ci/merge_queue.js";
 import { CallError, InvalidInputError, NotFoundError } from "./errors.js";
 import { type Comparison, VERDICTS } from "./replies.js";
 import type { Service, View } from "./service.js";
@@ -27,7 +28,8 @@ export async function compareWithBase(
   say: Say,
 ): Promise<Comparison> {
   const base = await baseOf(job, commitSha, branch, say);
-  let found = await service.compare(prNumber, commitSha, base, complete);
+  const queued = await queuedPulls(job, base.commits, say);
+  let found = await service.compare(prNumber, commitSha, base, complete, queued);
   const started = Date.now();
   let told = started;
   while (found.state === "running") {

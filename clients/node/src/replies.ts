@@ -11,6 +11,17 @@ export type State = (typeof STATES)[number];
 export const VERDICTS = ["changed", "moved", "new", "removed", "failed", "unchanged"] as const;
 export type Verdict = (typeof VERDICTS)[number];
 
+const GATE_STATES = ["passed", "waiting", "rejected", "blocked"] as const;
+
+/** Whether the pull request may be merged as far as its screenshots are concerned. */
+export interface Gate {
+  state: (typeof GATE_STATES)[number];
+  /** How many shots need a decision. */
+  open: number;
+  /** Why it is blocked. Otherwise empty. */
+  reason: string;
+}
+
 export interface ComparedShot {
   name: string;
   viewport: string;
@@ -24,6 +35,8 @@ export interface ComparedShot {
   /** It was compared with the before image that was uploaded with it. */
   isPair: boolean;
   reason: string;
+  /** The state of the decision about it, such as `approved`. */
+  review: string;
 }
 
 export interface Comparison {
@@ -35,6 +48,8 @@ export interface Comparison {
   /** How many shots were compared with the before image that was uploaded with them. */
   pairs: number;
   shots: ComparedShot[];
+  /** Undefined if the service is too old to have one. */
+  gate: Gate | undefined;
   dashboardUrl: string;
   /** The service's reply. */
   json: Json;
@@ -106,7 +121,15 @@ export function comparedShot(value: Json): ComparedShot | undefined {
     ancestor: value.ancestor !== false,
     isPair: value.pair !== undefined && value.pair !== null,
     reason: String(value.reason ?? ""),
+    review: String((value.review as Json | null | undefined)?.state ?? "not_needed"),
   };
+}
+
+/** Return the gate; nothing if the value is something else. */
+export function gateIn(value: unknown): Gate | undefined {
+  const { state, open, reason } = (value ?? {}) as Json;
+  const known = GATE_STATES.find((each) => each === state);
+  return known && { state: known, open: Number(open ?? 0), reason: String(reason ?? "") };
 }
 
 /** Return the JSON object in a text; undefined if it is something else, or nested too deeply to print. */

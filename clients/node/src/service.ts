@@ -23,6 +23,7 @@ import {
   type Comparison,
   comparedShot,
   type Expired,
+  gateIn,
   type HashedShot,
   isCounts,
   isState,
@@ -83,7 +84,7 @@ export class Service {
   #maxImageBytes: Promise<number> | undefined;
 
   constructor(
-    private readonly url: string,
+    readonly url: string,
     private readonly tokens: TokenSource,
     private readonly sender: Sender,
   ) {}
@@ -143,16 +144,19 @@ export class Service {
 
   /**
    * Compare a pull request's images with the baselines of a branch, and return what is known so far. `commits` are the
-   * base's, newest first. With `complete`, a shot that is missing was removed.
+   * base's, newest first. With `complete`, a shot that is missing was removed. Decisions about `queuedPulls`, the pull
+   * requests ahead in a merge queue, count too.
    */
   async compare(
     prNumber: number,
     commitSha: string,
     base: { branch: string; commits: string[] },
     complete: boolean,
+    queuedPulls: number[] = [],
   ): Promise<Comparison> {
     const { branch, commits } = base;
-    const asked = { pr_number: prNumber, commit_sha: commitSha, branch, commits, complete };
+    const queued = queuedPulls.length ? { queued_pulls: queuedPulls } : {};
+    const asked = { pr_number: prNumber, commit_sha: commitSha, branch, commits, complete, ...queued };
     return this.#comparisonIn(await this.#tell("/v1/compare", asked));
   }
 
@@ -262,6 +266,7 @@ export class Service {
       counts,
       pairs: typeof value.pairs === "number" ? value.pairs : 0,
       shots,
+      gate: gateIn(value.gate),
       dashboardUrl: validate.address(value.dashboard_url),
       json: value,
     };

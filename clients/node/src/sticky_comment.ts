@@ -1,9 +1,13 @@
 /**
  * The sticky comment: one comment per pull request, always current, even if several jobs write at once.
  *
- * The update works in rounds. Each round requests the text, lists all comments, and makes one change. The first round
+ * The update works in rounds. Each round lists all comments, requests the text, and makes one change. The first round
  * with nothing to change is the last. A job that wrote therefore checks again: another job may have created a second
  * comment, or the text may be outdated. The last job to write always leaves the current text.
+ *
+ * Forges notify people of a new comment, not of an edit. So a text with a higher notice than our comment's becomes a new
+ * comment, and the next round deletes the older one. The text is requested after the list, so its notice is never lower
+ * than that of a listed comment.
  */
 import { ForgeError, NotFoundError } from "./errors.js";
 import { type Comment, type Forge, markerLine } from "./forges/forge.js";
@@ -15,6 +19,9 @@ export interface Posted {
 }
 
 const ROUNDS = 10;
+
+/** The line after the marker's, in HTML or as a link. */
+const NOTICE = /^\s*\S[^\n]*\n(?:<!-- |\[\/\/\]: # \()svc:notice-(\d{1,15})\b/;
 
 /**
  * Make our comment equal to the result of `render`, which is called again after every change. If `creating`, called after
@@ -30,12 +37,13 @@ export async function keepCurrent(
   let posted: Posted = { outcome: "unchanged", url: "" };
   let written = "";
   for (let round = 0; round < ROUNDS; round++) {
+    let kept = await ours.keepOne();
     const text = await render();
-    let kept = await ours.oldestAlone();
-    if (!kept) {
-      if (!creating()) return { outcome: "none", url: "" };
+    if ((!kept || noticeOf(text) > noticeOf(kept.body)) && creating()) {
       kept = await ours.create(text);
       posted = { outcome: "created", url: kept.url };
+    } else if (!kept) {
+      return { outcome: "none", url: "" };
     } else if (isSame(kept.body, text) || written === JSON.stringify([kept.id, text])) {
       return { outcome: posted.outcome, url: kept.url };
     } else if ((await ours.update(kept, text)) && posted.outcome === "unchanged") {
@@ -59,15 +67,19 @@ export class OurComments {
     private readonly prNumber: number,
   ) {}
 
-  /** Return the oldest comment, and delete the others. Concurrent jobs and lost replies create duplicates. */
-  async oldestAlone(): Promise<Comment | undefined> {
-    const [oldest, ...others] = await this.all();
+  /**
+   * Return the comment with the highest notice, the oldest of equals, and delete the others. New notices, concurrent jobs
+   * and lost replies create them.
+   */
+  async keepOne(): Promise<Comment | undefined> {
+    const found = await this.all();
+    const [kept] = [...found].sort((one, other) => noticeOf(other.body) - noticeOf(one.body));
     // Until we know who we are, the others may not be ours.
-    for (const { id } of this.#me ? others : []) {
+    for (const { id } of this.#me ? found.filter((each) => each !== kept) : []) {
       await this.forge.delete(this.prNumber, id);
       this.#gone.add(id);
     }
-    return oldest;
+    return kept;
   }
 
   async create(text: string): Promise<Comment> {
@@ -103,6 +115,11 @@ export class OurComments {
     const isKnown = this.#me !== "" && author === this.#me;
     return this.#me === undefined || isKnown || id === this.#made?.id;
   }
+}
+
+/** Return the number in the line after the marker's; 0 without one. */
+function noticeOf(body: string): number {
+  return Number(NOTICE.exec(body)?.[1] ?? 0);
 }
 
 /** Return whether the texts are equal, apart from line endings and outer whitespace. */

@@ -10,6 +10,7 @@ import { baseOf } from "../dist/ci/base_commits.js";
 import { buildsBaselines, headCommit } from "../dist/ci/checkout.js";
 import { gitProgram } from "../dist/ci/git.js";
 import { NO_JOB } from "../dist/ci/job.js";
+import { queuedPulls } from "../dist/ci/merge_queue.js";
 import { served } from "./support/servers.js";
 import { testCases } from "./support/vectors.js";
 
@@ -114,10 +115,30 @@ testCases("base_commits", "hostile", ({ remote, settings }) =>
       const say = () => {};
       await baseOf({ ...NO_JOB, targetBranch: "other" }, "0123456789abcdef0123456789abcdef01234567", "", say);
       await baseOf({ ...NO_JOB, targetBranch: "main" }, head, "", say);
+      await queuedPulls({ ...NO_JOB, forge: "github", inQueue: true }, [], say);
       assert.ok(!existsSync(join(folder, "ran")));
     });
   }),
 );
+
+test("a merge train names the merge requests ahead, or says why it can't", () =>
+  inFolder(async (folder) => {
+    const { history } = checkout(folder, { main: 4, off: 0 });
+    const [fourth, third, second, first] = history;
+    const trains = { 5: first, 6: second, 7: third, 8: fourth };
+    for (const [number, commit] of Object.entries(trains))
+      git(".", "push", "--quiet", "origin", `${commit}:refs/merge-requests/${number}/train`);
+    const told = [];
+    const job = { ...NO_JOB, forge: "gitlab", prNumber: 7, inQueue: true };
+    const ahead = (changed = {}) =>
+      queuedPulls({ ...job, ...changed }, [third, second, first], (words) => told.push(words));
+    assert.deepEqual(await ahead(), [5, 6]);
+    assert.deepEqual(await ahead({ inQueue: false }), []);
+    assert.deepEqual(told, []);
+    git(".", "remote", "set-url", "origin", pathToFileURL(join(folder, "gone.git")).href);
+    assert.deepEqual(await ahead(), []);
+    assert.match(told[0], /^Note: git can't list the merge queue: /);
+  }));
 
 test("ordinary files are not a bare repository, and the user's own programs still run", () =>
   inFolder(async (folder) => {

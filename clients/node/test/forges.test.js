@@ -90,6 +90,77 @@ test("an error shows the forge's message and what the token needs, but not the t
     );
 });
 
+test("a status has a description that fits, and no empty URL except on Bitbucket, which requires one", async () => {
+  const sent = async (forge, status) => {
+    let found;
+    await served(
+      (_request, content) => {
+        found = JSON.parse(content);
+        return { status: 201, json: found };
+      },
+      (url) => forgeAt(url, forge).setStatus("a".repeat(40), status),
+    );
+    return found;
+  };
+  const long = { state: "failure", description: "🎉".repeat(300), url: "" };
+  assert.deepEqual(await sent("github", long), {
+    context: "prshots",
+    state: "failure",
+    description: `${"🎉".repeat(139)}…`,
+  });
+  assert.equal((await sent("gitlab", long)).state, "failed");
+  assert.equal([...(await sent("gitea", long)).description].length, 255);
+  const page = `https://bitbucket.org/octo/app/commits/${"a".repeat(40)}`;
+  assert.deepEqual(await sent("bitbucket", { state: "pending", description: "1 waits", url: "" }), {
+    key: "prshots",
+    name: "prshots",
+    state: "INPROGRESS",
+    description: "1 waits",
+    url: page,
+  });
+});
+
+test("a refused status is an error with the forge's reason and advice", async () => {
+  const taken = { name: ["has already been taken"] };
+  const answers = [
+    ["github", 403, { message: "no" }, errors.ForgeRefusedError, /`statuses: write`/],
+    [
+      "github",
+      404,
+      { message: "Not Found" },
+      errors.ForgeRefusedError,
+      /may not set commit statuses: Not Found/,
+    ],
+    ["github", 422, { errors: [{ message: "too many" }] }, errors.ForgeError, /commit status: too many$/],
+    [
+      "gitlab",
+      400,
+      { message: { target_url: ["is too long"] } },
+      errors.ForgeError,
+      /: target_url is too long$/,
+    ],
+    ["gitlab", 400, { message: taken }, errors.ForgeError, /job with the same name: rename the job/],
+    [
+      "gitlab",
+      404,
+      { message: "404 References for commit Not Found" },
+      errors.ForgeRefusedError,
+      /in octo\/app itself/,
+    ],
+    ["gitea", 200, [{ context: "prshots" }], errors.ForgeError, /something other than a commit status/],
+    ["bitbucket", 400, { error: { message: "url: no" } }, errors.ForgeError, /commit status: url: no$/],
+  ];
+  for (const [forge, status, json, kind, words] of answers)
+    await served(
+      () => ({ status, json }),
+      (url) =>
+        assert.rejects(
+          forgeAt(url, forge).setStatus("a".repeat(40), { state: "success", description: "", url: "" }),
+          (error) => error instanceof kind && words.test(error.message),
+        ),
+    );
+});
+
 test("a missing setting is named", () => {
   assert.throws(() => forgeAt("https://x.test", null), /PRSHOTS_FORGE\) to one of github, gitlab/);
   assert.throws(() => forgeAt("", "gitea"), /PRSHOTS_FORGE_URL/);

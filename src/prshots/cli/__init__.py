@@ -18,6 +18,7 @@ from prshots.cli import (
     doctor,
     expire,
     feedback,
+    gate,
     keys,
     login_link,
     mcp,
@@ -62,6 +63,7 @@ client(help=stated_help("upload"))(upload.upload)
 client()(show.show)
 client(help=stated_help("compare"))(compare.compare)
 client(help=stated_help("comment"))(comment.comment)
+client(help=stated_help("gate"))(gate.gate)
 client(help=stated_help("expire"))(expire.expire)
 client(help=stated_help("delete"))(delete.delete)
 client()(feedback.feedback)

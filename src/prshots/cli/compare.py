@@ -10,18 +10,19 @@ from prshots.cli import service_options as options
 from prshots.cli.common import MAX_ROWS, QuietOption, print_json, say, say_failure, stated_option
 from prshots.cli.output import github_outputs, print_shots, say_dashboard
 from prshots.cli.target import Target, target_of
-from prshots.contract.replies import ComparisonState, Verdict
+from prshots.contract.replies import ComparisonState, ReviewState, Verdict
 from prshots.contract.sizes import pluralize
 from prshots.contract.statements import exit_code, message
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from prshots.client.ci import Job
     from prshots.client.replies import ComparisonReply
     from prshots.client.service import Client
     from prshots.contract.replies import ComparedShot
 
+_DECIDED = (ReviewState.APPROVED, ReviewState.QUARANTINED, ReviewState.SEEN_BEFORE)
 GATES = [verdict for verdict in Verdict if verdict is not Verdict.UNCHANGED]
 
 
@@ -46,6 +47,7 @@ def compare(
     branch: options.Branch = "",
     complete: Annotated[bool, stated_option("complete")] = False,
     fail_on: Annotated[str, stated_option("fail-on", callback=_check_verdicts)] = "",
+    approved_pass: Annotated[bool, stated_option("approved-pass")] = False,
     as_json: Annotated[bool, stated_option("json")] = False,
     output_format: Annotated[CompareFormat | None, stated_option("compare-format")] = None,
     quiet: QuietOption = False,
@@ -79,14 +81,18 @@ def compare(
         say_failure(f"prshots: {summary(found)}")
         raise typer.Exit(exit_code("failed"))
     say(summary(found))
-    code = _gate(found, fail_on) if fail_on else 0
+    code = _gate(found, fail_on, _DECIDED if approved_pass else ()) if fail_on else 0
     say_dashboard(found.dashboard_url)
     raise typer.Exit(code)
 
 
-def _gate(found: "ComparisonReply", verdicts: str) -> int:
-    """Say which shots match --fail-on. Return the exit code. A commit without images can't pass."""
-    matched = [shot for shot in found.shots if shot.verdict in verdicts.split(",")]
+def _gate(found: "ComparisonReply", verdicts: str, passing: "Collection[ReviewState]") -> int:
+    """Say which shots match --fail-on, except those with a passing review. Return the exit code.
+
+    A commit without images can't pass.
+    """
+    candidates = [shot for shot in found.shots if shot.review.state not in passing]
+    matched = [shot for shot in candidates if shot.verdict in verdicts.split(",")]
     gated = [shot for shot in matched if shot.ancestor]  # other bases may come from other work
     if ignored := len(matched) - len(gated):
         shots = pluralize(ignored, "shot")

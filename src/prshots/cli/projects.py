@@ -253,7 +253,7 @@ def unpin(trust_id: TrustArgument, config: ConfigOption = None) -> None:
 
 @app.command()
 def connect(
-    name: Annotated[str, typer.Argument(metavar="NAME|ID", help="The project's name or id.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The project's name or id.")],
     *,
     repository: Annotated[
         str, typer.Option(metavar="OWNER/NAME", help="A repository in which the App is installed.")

@@ -6,6 +6,7 @@ import time
 from prshots.client.ci import Job
 from prshots.client.ci.base_commits import base_of
 from prshots.client.ci.git import Say, commit_at
+from prshots.client.ci.merge_queue import queued_pulls
 from prshots.client.heads import Head
 from prshots.client.move_staged import move_staged
 from prshots.client.replies import ComparisonReply
@@ -36,7 +37,12 @@ def compare_with_base(
     """
     base = base_of(job, commit_sha, branch, say)
     found = service.compare(
-        pr_number, commit_sha=commit_sha, branch=base.branch, commits=base.commits, complete=complete
+        pr_number,
+        commit_sha=commit_sha,
+        branch=base.branch,
+        commits=base.commits,
+        complete=complete,
+        queued_pulls=queued_pulls(job, base.commits, say),
     )
     started = told = time.monotonic()
     while found.state is ComparisonState.RUNNING:

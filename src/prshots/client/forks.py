@@ -36,5 +36,5 @@ def fork_advice(job: Job) -> str:
     """Return advice, or "" if the pull request doesn't come from a fork."""
     if not job.from_fork or job.forge is None:
         return ""
-    without_post = "Without --post, the command prints the markdown, for the job summary"
-    return message("from_a_fork", advice=f"{_FROM_A_FORK[job.forge]}. {without_post}")
+    markdown = "Without --post, `prshots comment` prints the markdown, for the job summary"
+    return message("from_a_fork", advice=f"{_FROM_A_FORK[job.forge]}. {markdown}")

@@ -143,16 +143,18 @@ class Client:
         branch: str,
         commits: Sequence[str] = (),
         complete: bool = False,
+        queued_pulls: Sequence[int] = (),
     ) -> ComparisonReply:
         """Compare a pull request's images with the baselines of a branch. Return the results so far.
 
-        `commits` are the base's, newest first. With `complete`, a missing shot counts as removed. Also raises
+        `commits` are the base's, newest first. With `complete`, a missing shot counts as removed. Decisions
+        about `queued_pulls`, the pull requests ahead in a merge queue, count too. Also raises
         InvalidInputError.
         """
         asked = {"pr_number": pr_number, "commit_sha": commit_sha, "branch": branch}
-        return self._read_comparison(
-            self._post_json("/v1/compare", asked | {"commits": list(commits), "complete": complete})
-        )
+        asked |= {"commits": list(commits), "complete": complete}
+        asked |= {"queued_pulls": list(queued_pulls)} if queued_pulls else {}
+        return self._read_comparison(self._post_json("/v1/compare", asked))
 
     def comparison(self, pr_number: int) -> ComparisonReply | None:
         """Return the latest comparison of a pull request, or None without one."""

@@ -24,6 +24,17 @@ class Marker(StrEnum):
             return f"[//]: # (svc:pr-{pr_number})"
         return f"<!-- svc:pr-{pr_number} -->"
 
+    def notice_line(self, notice: int) -> str:
+        """Return the comment's second line, with the line break before it, or "" without a notice.
+
+        If the number rises, clients post a new comment, because forges don't notify anyone of an edit.
+        """
+        if not notice:
+            return ""
+        return (
+            f"\n[//]: # (svc:notice-{notice})" if self is Marker.LINK else f"\n<!-- svc:notice-{notice} -->"
+        )
+
 
 class View(StrEnum):
     """Which screenshots the comment shows.

@@ -35,7 +35,7 @@ _STATES = {
 
 def describe_gate(gate: Gate) -> str:
     """Return the gate in one line of plain text, for a status, a comment or a terminal."""
-    if gate.state is GateState.BLOCKED:
+    if gate.reason:
         return message(f"gate_blocked_{gate.reason}")
     return message(f"gate_{gate.state}", shots=pluralize(gate.open, "screenshot"))
 

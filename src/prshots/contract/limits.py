@@ -21,6 +21,7 @@ REPOSITORY = re.compile(r"[A-Za-z0-9._~+{}-]+(/[A-Za-z0-9._~+{}-]+)+")
 MAX_KNOWN_SHOTS = 1000
 """How many shots one request to `POST /v1/baseline/known` can list."""
 MAX_BASE_COMMITS = 200
+MAX_QUEUED_PULLS = 50
 UPLOAD_TOKEN = re.compile(r"msr_[0-9a-f]{64}")
 
 

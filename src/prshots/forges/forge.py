@@ -191,7 +191,9 @@ class Forge(ABC):
         if reply.status_code == httpx.codes.NOT_FOUND:  # also if the token lacks a permission
             where = {"forge": self.label, "path": reply.url.path}
             raise ForgeRefusedError(message("forge_has_no_commit", why=why, needs=self.needs, **where))
-        self._api.value(reply)
+        made = self._api.value(reply)
+        if not isinstance(made, dict) or STATUS_NAME not in made.values():
+            raise self._unlike("commit status")
 
     def _headers(self, token: str) -> Mapping[str, str]:
         return {"Authorization": f"Bearer {token}"}

@@ -21,6 +21,9 @@ from prshots.forges.forge import (
 )
 from prshots.forges.forge_api import text_at
 
+_TRIES = 5
+"""How often to start a status. Another job with our token may start one at the same moment."""
+
 
 class GitLab(Forge):
     label = "GitLab"
@@ -62,20 +65,23 @@ class GitLab(Forge):
         self._remove(f"{self._notes(pr_number)}/{comment_id}")
 
     def _post_status(self, path: str, body: Mapping[str, str]) -> None:
-        try:
-            super()._post_status(path, body)
-        except ForgeError as error:
-            words = str(error)
-            if "References for commit" in words:
-                words = message("gitlab_has_no_pipeline", project=self._repository)
-                raise ForgeRefusedError(words) from error
-            if "already been taken" in words:
-                raise ForgeError(message("gitlab_job_has_status_name", name=STATUS_NAME)) from error
-            if "Cannot transition" not in words:
-                raise
+        for tries_left in reversed(range(_TRIES)):
+            try:
+                super()._post_status(path, body)
+            except ForgeError as error:
+                if not tries_left or "Cannot transition" not in str(error):
+                    raise self._explain(error) from None
+            else:
+                return
             # GitLab can't change a pending status, not even its description. End it, and start another.
-            for state in ("canceled", body["state"]):
-                super()._post_status(path, {**body, "state": state})
+            super()._post_status(path, {**body, "state": "canceled"})
+
+    def _explain(self, error: ForgeError) -> ForgeError:
+        if "References for commit" in str(error):
+            return ForgeRefusedError(message("gitlab_has_no_pipeline", project=self._repository))
+        if "already been taken" in str(error):
+            return ForgeError(message("gitlab_job_has_status_name", name=STATUS_NAME))
+        return error
 
     def open_from(self, branch: str, repository: str = "") -> list[ForgePullRequest]:
         # A merge request only has the id of the project with its branch.

@@ -1,10 +1,15 @@
 """The sticky comment: one comment per pull request, always current, even if several jobs write at once.
 
-The update works in rounds. Each round requests the text, lists all comments, and makes one change. The first
+The update works in rounds. Each round lists all comments, requests the text, and makes one change. The first
 round with nothing to change is the last. A job that wrote therefore checks again: another job may have
 created a second comment, or the text may be outdated. The last job to write always leaves the current text.
+
+Forges notify people of a new comment, not of an edit. So a text with a higher notice than our comment's
+becomes a new comment, and the next round deletes the older one. The text is requested after the list, so its
+notice is never lower than that of a listed comment.
 """
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -14,6 +19,9 @@ from prshots.contract.statements import message
 from prshots.forges import Comment, Forge
 
 ROUNDS = 10
+
+_BLANK = "\ufeff \t\r\n"
+_NOTICE = re.compile(r".*\n(?:<!-- |\[//\]: # \()svc:notice-(\d{1,15})\b")
 
 
 class PostOutcome(StrEnum):
@@ -41,13 +49,13 @@ def keep_current(
     posted = Posted(PostOutcome.UNCHANGED)
     written: tuple[str, str] | None = None
     for _ in range(ROUNDS):
+        kept = ours.keep_one()
         text = render()
-        kept = ours.oldest_alone()
-        if kept is None:
-            if not creating():
-                return Posted(PostOutcome.NONE)
+        if (kept is None or read_notice(text) > read_notice(kept.body)) and creating():
             kept = ours.create(text)
             posted = Posted(PostOutcome.CREATED, kept.url)
+        elif kept is None:
+            return Posted(PostOutcome.NONE)
         elif _is_same_text(kept.body, text) or (kept.id, text) == written:
             return Posted(posted.outcome, kept.url)
         elif ours.update(kept, text) and posted.outcome is PostOutcome.UNCHANGED:
@@ -74,7 +82,7 @@ class OurComments:
         found = [
             comment
             for comment in self.forge.comments(self.pr_number)
-            if comment.body.lstrip("\ufeff \t\r\n").startswith(marker)
+            if comment.body.lstrip(_BLANK).startswith(marker)
         ]
         if found and not self._me:
             self._me = self.forge.me()
@@ -83,17 +91,19 @@ class OurComments:
             found.append(self._made)  # the list may lag behind
         return [comment for comment in found if comment.id not in self._gone and self._is_ours(comment)]
 
-    def oldest_alone(self) -> Comment | None:
-        """Return the oldest comment, and delete the others.
+    def keep_one(self) -> Comment | None:
+        """Return the comment with the highest notice, the oldest of equals, and delete the others.
 
-        Concurrent jobs and lost replies create duplicates.
+        New notices, concurrent jobs and lost replies create them.
         """
         found = self.all()
+        kept = max(found, key=lambda comment: read_notice(comment.body), default=None)
         if self._me:  # otherwise they may not be ours: only an attempt to change them tells
-            for comment in found[1:]:
-                self.forge.delete(self.pr_number, comment.id)
-                self._gone.add(comment.id)
-        return found[0] if found else None
+            for comment in found:
+                if comment is not kept:
+                    self.forge.delete(self.pr_number, comment.id)
+                    self._gone.add(comment.id)
+        return kept
 
     def create(self, text: str) -> Comment:
         self._made = self.forge.create(self.pr_number, text)
@@ -112,6 +122,12 @@ class OurComments:
     def _is_ours(self, comment: Comment) -> bool:
         is_made = self._made is not None and comment.id == self._made.id
         return self._me is None or is_made or (self._me != "" and comment.author == self._me)
+
+
+def read_notice(text: str) -> int:
+    """Return the number in the line after the marker, or 0 if there is none."""
+    found = _NOTICE.match(text.lstrip(_BLANK))
+    return int(found[1]) if found else 0
 
 
 def _is_same_text(body: str, text: str) -> bool:

@@ -58,7 +58,13 @@ class Pipelines:
         job.state = given["state"]
         job.description = given.get("description", job.description)
         job.url = given.get("target_url", job.url)
-        body = {"id": id(job), "sha": sha, "name": name, "status": job.state, "ref": "cart"}
+        body = {
+            "id": self.external_jobs.index(job) + 1,
+            "sha": sha,
+            "name": name,
+            "status": job.state,
+            "ref": "cart",
+        }
         return Answer(201, body | {"description": job.description, "target_url": job.url})
 
     def _wrong_fields(self, name: str, given: Mapping[str, str]) -> dict[str, list[str]]:

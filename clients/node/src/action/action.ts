@@ -1,7 +1,7 @@
 /**
  * What the action does. For a closed pull request, it expires the screenshots. For any other, it uploads and compares
- * them, posts the comment, and adds it to the job summary. For the branch of the baselines, it uploads baselines. Any other
- * job does nothing.
+ * them, posts the comment, adds it to the job summary, and sets the commit status if asked to. For the branch of the
+ * baselines, it uploads baselines. Any other job does nothing.
  */
 import { resolve } from "node:path";
 import { buildsBaselines } from "../ci/checkout.js";
@@ -32,6 +32,8 @@ export async function run(runner: Runner, given: Environ): Promise<boolean> {
   limitGit(context.deadline);
   const job = await knownJob({ ...context, environ: given, say: () => {} });
   const environ = job.prNumber === undefined ? given : { PRSHOTS_PR: String(job.prNumber), ...given };
+  const steps = new Steps(runner, settings, { ...context, environ, job });
+  if (settings.gateSkip) return steps.gate();
   const isBaselines = !environ.PRSHOTS_PR && (await buildsBaselines(job, settings.branch));
   if (!environ.PRSHOTS_PR && !isBaselines) {
     runner.annotate("notice", NOTHING_TO_DO);
@@ -44,7 +46,6 @@ export async function run(runner: Runner, given: Environ): Promise<boolean> {
     return true;
   }
   if (!job.closed) refuseClosed(job, prIn({}, environ));
-  const steps = new Steps(runner, settings, { ...context, environ, job });
   if (job.closed) return steps.expire();
   if (isBaselines && (settings.hasFailed || job.hasFailed)) {
     runner.annotate("notice", job.hasFailed ? NO_BASELINES_OF_RUN : NO_BASELINES);

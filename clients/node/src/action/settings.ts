@@ -16,6 +16,11 @@ export interface Settings {
   complete: boolean;
   /** Verdicts, comma-separated. */
   failOn: string;
+  approvedPass: boolean;
+  /** Set the commit status. */
+  gate: boolean;
+  /** Why the run takes no screenshots. The commit status is then success. */
+  gateSkip: string;
   view: View | undefined;
   comment: boolean;
   template: string;
@@ -44,6 +49,9 @@ export function settingsOf(environ: Environ): Settings {
     partial: flag("partial") || hasFailed,
     complete: flag("complete"),
     failOn: parseVerdicts(text("fail-on")).join(","),
+    approvedPass: flag("approved-pass"),
+    gate: flag("gate"),
+    gateSkip: text("gate-skip"),
     view: viewIn(text("view")),
     comment: flag("comment", true),
     template: text("template"),
@@ -52,13 +60,18 @@ export function settingsOf(environ: Environ): Settings {
     workingDirectory: text("working-directory") || ".",
     hasFailed,
   };
-  if (settings.failOn && !settings.compare)
+  const compared = settings.failOn ? "fail-on" : settings.gate && "gate: true";
+  if (compared && !settings.compare)
     throw new InvalidInputError(
-      "The inputs `fail-on` and `compare: false` exclude each other: remove one of them.",
+      `The inputs \`${compared}\` and \`compare: false\` exclude each other: remove one of them.`,
     );
   if (settings.complete && settings.paths.length)
     throw new InvalidInputError(
       "The inputs `paths` and `complete` exclude each other: each shard uploads with `partial: true`.",
+    );
+  if (settings.gateSkip && (settings.paths.length || settings.complete))
+    throw new InvalidInputError(
+      "The input `gate-skip` excludes `paths` and `complete`: a run that it skips takes no screenshots.",
     );
   return settings;
 }

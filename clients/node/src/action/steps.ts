@@ -3,6 +3,7 @@ import type { Job } from "../ci/job.js";
 import { comment } from "../commands/comment.js";
 import { ComparisonFailedError, compare } from "../commands/compare.js";
 import { expire } from "../commands/expire.js";
+import { gate } from "../commands/gate.js";
 import { moveStaged } from "../commands/move_staged.js";
 import { compareText, uploadText } from "../commands/output.js";
 import type { Context } from "../commands/types.js";
@@ -42,7 +43,7 @@ export class Steps {
     this.runner.outputs(uploadText(done, "github-output"));
     if (done.exitCode === EXIT_CODES.failed)
       return this.#failStep(`No file was uploaded. ${this.#failures[0] ?? "See the log."}`);
-    const isShown = done.count === 0 || (await this.#show());
+    const isShown = done.count ? await this.#show() : await this.#gateIfAsked();
     if (done.exitCode === EXIT_CODES.some_failed)
       return this.#failStep("Some files were not uploaded. See the log.");
     return isShown;
@@ -55,7 +56,10 @@ export class Steps {
       const done = await this.#run((context) => compare({ complete: true, branch }, context));
       this.runner.outputs(compareText(done, "github-output"));
     } catch (error) {
-      if (error instanceof ComparisonFailedError) this.runner.outputs(compareText(error, "github-output"));
+      if (error instanceof ComparisonFailedError) {
+        this.runner.outputs(compareText(error, "github-output"));
+        await this.#gateIfAsked(); // the status is then a failure
+      }
       throw error;
     }
     return this.#show();
@@ -66,7 +70,7 @@ export class Steps {
     return this.#post(post, (context) => expire({ post, branch }, context));
   }
 
-  /** Post the comment and the summary, then fail the step if `fail-on` asks for it. */
+  /** Post the comment, the summary and the commit status, then fail the step if `fail-on` asks for it. */
   async #show(): Promise<boolean> {
     if (!this.known.environ.PRSHOTS_PR) return true;
     const { view, template, comment: post } = this.settings;
@@ -77,14 +81,30 @@ export class Steps {
       const { markdown } = await this.#run((context) => comment({ ...shown }, context));
       this.runner.summarize(markdown);
     }
-    return isPosted && (await this.#gate());
+    const isGated = await this.#gateIfAsked();
+    return isPosted && isGated && (await this.#checkVerdicts());
+  }
+
+  async #gateIfAsked(): Promise<boolean> {
+    return !this.settings.gate || !this.known.environ.PRSHOTS_PR || this.gate();
+  }
+
+  /** Set the commit status: the state of the review, or why this run takes no screenshots. */
+  gate(): Promise<boolean> {
+    return this.#post(true, async (context) => {
+      const { gate: found, words } = await gate({ skip: this.settings.gateSkip }, context);
+      context.say(words);
+      if (found) this.runner.output("gate", found.state);
+      return {};
+    });
   }
 
   /** Fail the step if a shot has a verdict that `fail-on` names. */
-  async #gate(): Promise<boolean> {
-    const { failOn, branch } = this.settings;
+  async #checkVerdicts(): Promise<boolean> {
+    const { failOn, approvedPass, branch } = this.settings;
     if (!failOn) return true;
-    const { gated, dashboardUrl } = await this.#run((context) => compare({ failOn, branch }, context));
+    const options = { failOn, approvedPass, branch };
+    const { gated, dashboardUrl } = await this.#run((context) => compare(options, context));
     if (!gated) return true;
     const dashboard = dashboardUrl && ` ${message("dashboard", { url: dashboardUrl })}`;
     return this.#failStep(`${pluralize(gated, "shot")} matched \`fail-on: ${failOn}\`.${dashboard}`);

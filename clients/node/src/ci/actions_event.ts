@@ -24,6 +24,9 @@ const NAMES_THE_BASE = new Set([
 /** These events build GITHUB_REF as it is. Others name the default branch there, and build something else. */
 const OF_A_BRANCH = new Set(["push", "schedule", "workflow_dispatch"]);
 
+/** The branch of a pull request in GitHub's merge queue. */
+export const QUEUE_REF = /^refs\/heads\/gh-readonly-queue\/.+\/pr-([1-9][0-9]*)-[0-9a-f]{40}$/;
+
 /**
  * Return what happened: from the file, and where the file does not say, from the variables. The content tells which
  * event it is: in a reusable workflow, Gitea names every event `workflow_call`.
@@ -41,6 +44,8 @@ function saidIn(said: unknown, environ: Environ): Partial<Job> {
 
   const pull = part(said, "pull_request");
   if (pull) return ofPullRequest(pull, ref, built, isObject(said) && said.action === "closed");
+  const group = part(said, "merge_group");
+  if (group) return ofMergeGroup(group, ref, built);
   const deployment = part(said, "deployment"); // before workflow_run, which the event also has
   if (deployment) return ofDeployment(said, deployment, ref, built);
   const run = part(said, "workflow_run") ?? part(said, "check_suite") ?? part(said, "check_run");
@@ -75,6 +80,17 @@ function ofPullRequest(pull: Json, ref: string, built: string, closed: boolean):
     title: validate.words(pull.title),
     author: validate.words(part(pull, "user")?.login),
     mergedAs: closed && pull.merged === true ? validate.fullCommit(pull.merge_commit_sha) : "",
+  };
+}
+
+function ofMergeGroup(group: Json, ref: string, built: string): Partial<Job> {
+  const prNumber = numberIn(ref);
+  return {
+    prNumber,
+    commitSha: validate.commit(group.head_sha, built),
+    targetBranch: validate.branch(group.base_ref),
+    baseSha: validate.fullCommit(group.base_sha),
+    inQueue: prNumber !== undefined,
   };
 }
 
@@ -136,8 +152,10 @@ function ownPullRequest(said: unknown, run: Json, sha: string): Pick<Job, "prNum
   };
 }
 
-/** Return the pull request's number from refs/pull/12/merge. */
+/** Return the pull request's number from refs/pull/12/merge, or from the ref of a merge queue. */
 export function numberIn(ref: string): number | undefined {
+  const queued = QUEUE_REF.exec(ref)?.[1];
+  if (queued) return validate.prNumber(queued);
   return ref.startsWith("refs/pull/") ? validate.prNumber(ref.split("/")[2]) : undefined;
 }
 

@@ -89,6 +89,8 @@ function gitlab(environ: Environ): Job {
     prNumber = isDefault ? undefined : validate.prNumber(open.slice(open.lastIndexOf("!") + 1));
     target = fromFork ? validate.repository(path) : "";
   }
+  const inQueue = first(environ, "CI_MERGE_REQUEST_EVENT_TYPE") === "merge_train";
+  const bases = inQueue ? ["CI_MERGE_REQUEST_TARGET_BRANCH_SHA"] : [];
   // A fork's merge request is discussed in the target project.
   const repository = target || own;
   const url = validate.root(environ.CI_SERVER_URL);
@@ -110,8 +112,9 @@ function gitlab(environ: Environ): Job {
       targetBranch: branchIn(environ, "CI_MERGE_REQUEST_TARGET_BRANCH_NAME"),
       sourceBranch: branchIn(environ, "CI_MERGE_REQUEST_SOURCE_BRANCH_NAME") || branch,
       title: validate.words(environ.CI_MERGE_REQUEST_TITLE),
-      baseSha: validate.fullCommit(environ.CI_MERGE_REQUEST_DIFF_BASE_SHA),
+      baseSha: validate.fullCommit(first(environ, ...bases, "CI_MERGE_REQUEST_DIFF_BASE_SHA")),
       isParallel: isSeveral(environ.CI_NODE_TOTAL),
+      inQueue,
     },
   );
 }

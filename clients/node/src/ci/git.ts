@@ -79,25 +79,29 @@ export function git(...words: string[]): Promise<Ran> {
  * again. After a second, `say` is called about the history of `what`. Never rejects.
  */
 export async function fetchFrom(refspec: string, depth: number, say: Say, what: string): Promise<Ran> {
-  const remote = await remoteName();
-  if (!remote) return { output: "", error: message("no_remote") };
-  const { programs, error } = await ownPrograms();
-  if (error) return { output: "", error };
   const limit = depth ? [`--depth=${depth}`] : [];
-  const options = [
-    "--quiet",
-    "--no-tags",
-    "--no-recurse-submodules",
-    "--upload-pack=git-upload-pack",
-    ...limit,
-  ];
-  const command = [...programs, "fetch", ...options, "--end-of-options", remote, refspec];
+  const command = ["fetch", "--no-tags", "--no-recurse-submodules", ...limit];
+  const tell = () => say(message("fetching_history", { what }));
   for (let tries = 0; ; tries++) {
-    const ran = await run(command, FETCH_SECONDS, () => say(message("fetching_history", { what })));
+    const ran = await askRemote(command, refspec, tell);
     const seconds = LOCK_PAUSES[tries];
     if (seconds === undefined || !LOCKED.test(ran.error)) return ran;
     await pause(seconds * 1000);
   }
+}
+
+/** Return the remote's refs that match a pattern, each as its commit, a tab and its name. Never rejects. */
+export function remoteRefs(pattern: string): Promise<Ran> {
+  return askRemote(["ls-remote"], pattern);
+}
+
+async function askRemote(command: string[], ref: string, onWait?: () => void): Promise<Ran> {
+  const remote = await remoteName();
+  if (!remote) return { output: "", error: message("no_remote") };
+  const { programs, error } = await ownPrograms();
+  if (error) return { output: "", error };
+  const options = ["--quiet", "--upload-pack=git-upload-pack", "--end-of-options", remote, ref];
+  return run([...programs, ...command, ...options], FETCH_SECONDS, onWait);
 }
 
 /** Return options that replace the programs that the repository names by the user's, or why that failed. */

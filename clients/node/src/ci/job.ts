@@ -60,6 +60,8 @@ export interface Job {
   isForgeGuessed: boolean;
   /** The workflow run in the job's event did not succeed, so some of its screenshots may be missing. */
   hasFailed: boolean;
+  /** A merge queue or merge train tests the pull request on top of others: `baseSha` is the commit it tests it on. */
+  inQueue: boolean;
 }
 
 export const NO_JOB: Job = {
@@ -88,6 +90,7 @@ export const NO_JOB: Job = {
   isParallel: false,
   isForgeGuessed: false,
   hasFailed: false,
+  inQueue: false,
 };
 
 /** Return the job of a pull request without a branch, and the job of a branch without a pull request. */

@@ -7,11 +7,13 @@ import { comment } from "../commands/comment.js";
 import { ComparisonFailedError, compare } from "../commands/compare.js";
 import { deleteImages } from "../commands/delete.js";
 import { expire } from "../commands/expire.js";
+import { gate } from "../commands/gate.js";
 import { moveStaged } from "../commands/move_staged.js";
 import { COMPARE_FORMATS, compareText, jsonText, UPLOAD_FORMATS, uploadText } from "../commands/output.js";
 import { deadlineIn } from "../commands/service_options.js";
 import type { Context } from "../commands/types.js";
 import { upload } from "../commands/upload.js";
+import { CONTRACT } from "../contract.js";
 import { ClosedPullRequestError, messageOf, PrshotsError } from "../errors.js";
 import { throughProxy } from "../proxy.js";
 import { redact, secretsOf } from "../redaction.js";
@@ -26,6 +28,7 @@ import { COMMANDS } from "./options.js";
 const { failed: FAILED, invalid_arguments: INVALID_ARGUMENTS, interrupted: INTERRUPTED } = EXIT_CODES;
 /** Codes of errors that other arguments or variables would fix. Otherwise the failure is external. */
 const IN_ARGUMENTS = new Set(["invalid_arguments", "not_found"]);
+const NO_BASELINE_ACTIONS = CONTRACT.options["no-baseline"].choices;
 const MAX_PR_NUMBER = 2_147_483_647;
 
 /** Runs a command, prints its result, and returns the exit code. */
@@ -62,6 +65,7 @@ const RUNS: Record<string, Run> = {
           ...serviceIn(given),
           ...given.texts("commit", "branch", "fail-on"),
           complete: given.flag("complete"),
+          approvedPass: given.flag("approved-pass"),
         },
         context,
       );
@@ -87,6 +91,21 @@ const RUNS: Record<string, Run> = {
     process.stdout.write(posted?.url ? `${printable(posted.url)}\n` : safeMarkdown(markdown));
     sayDashboard(dashboardUrl, context);
     return 0;
+  },
+
+  async gate(given, context) {
+    const options = {
+      ...serviceIn(given),
+      ...forgeIn(given),
+      ...given.texts("commit", "skip"),
+      ...defined("noBaseline", given.choice("no-baseline", NO_BASELINE_ACTIONS)),
+      fail: given.flag("fail"),
+    };
+    const { words, dashboardUrl, json, exitCode } = await gate(options, context);
+    if (given.flag("json")) process.stdout.write(jsonText(json));
+    else if (words) process.stdout.write(`${printable(words)}\n`);
+    sayDashboard(dashboardUrl, context);
+    return exitCode;
   },
 
   async expire(given, context) {

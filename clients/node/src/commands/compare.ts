@@ -12,6 +12,9 @@ import type { CompareOptions, CompareResult, Context } from "./types.js";
 /** The verdicts that --fail-on takes. */
 export const GATES: readonly string[] = VERDICTS.filter((verdict) => verdict !== "unchanged");
 
+/** The states of the review that --approved-pass ignores. */
+const PASSING = ["approved", "quarantined", "seen_before"];
+
 export class ComparisonFailedError extends CallError {
   override name = "ComparisonFailedError";
 
@@ -50,15 +53,26 @@ export async function compare(options: CompareOptions, context: Context): Promis
   for (const shot of comparison.shots) if (shot.verdict === "failed") fail(failureOf(shot));
   if (comparison.state === "failed") throw new ComparisonFailedError(comparison);
   say(summary(comparison));
-  const gated = failOn.length ? gate(comparison, failOn, fail) : 0;
+  const passing = options.approvedPass ? PASSING : [];
+  const gated = failOn.length ? countGated(comparison, failOn, passing, fail) : 0;
   return { comparison, dashboardUrl: comparison.dashboardUrl, gated, exitCode: gated ? EXIT_CODES.gated : 0 };
 }
 
-/** Return how many shots match --fail-on. Throws ComparisonFailedError if the run has no images. */
-function gate(comparison: Comparison, failOn: string[], fail: (words: string) => void): number {
+/**
+ * Return how many shots match --fail-on, without those whose review is in a `passing` state. Throws ComparisonFailedError
+ * if the run has no images.
+ */
+function countGated(
+  comparison: Comparison,
+  failOn: string[],
+  passing: string[],
+  fail: (words: string) => void,
+): number {
   const { state, shots, branch, commitSha } = comparison;
   const verdicts = failOn.join(",");
-  const matched = shots.filter(({ verdict }) => failOn.includes(verdict));
+  const matched = shots.filter(
+    ({ verdict, review }) => failOn.includes(verdict) && !passing.includes(review),
+  );
   const gated = matched.filter(({ ancestor }) => ancestor).length; // other bases may come from other work
   const ignored = matched.length - gated;
   if (ignored) fail(message("not_gated", { verdicts, shots: pluralize(ignored, "shot"), branch }));

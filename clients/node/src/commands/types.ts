@@ -5,7 +5,7 @@
  * PrshotsError. An option that is missing or empty comes from the environment (PRSHOTS_URL, …), then from the CI.
  */
 import type { Environ, ForgeKind, Job } from "../ci/job.js";
-import type { Comparison } from "../replies.js";
+import type { Comparison, Gate } from "../replies.js";
 import type { View } from "../service.js";
 import type { Problem } from "../shots.js";
 import type { Posted } from "../sticky_comment.js";
@@ -86,6 +86,8 @@ export interface CompareOptions extends ServiceOptions {
   complete?: boolean;
   /** Verdicts, comma-separated. */
   failOn?: string;
+  /** `failOn` ignores shots that are approved or quarantined, or that the base branch has shown before. */
+  approvedPass?: boolean;
 }
 
 export interface CompareResult {
@@ -114,6 +116,28 @@ export interface CommentResult {
   /** With `post`: what was done, and the comment's address. */
   posted?: Posted;
   dashboardUrl: string;
+}
+
+export interface GateOptions extends ServiceOptions, ForgeOptions {
+  pr?: number;
+  commit?: string;
+  /** Exit with 4 unless the gate has passed. */
+  fail?: boolean;
+  /** Why this run takes no screenshots. The status is then success. */
+  skip?: string;
+  /** What to do while the base branch has no baselines; default block. */
+  noBaseline?: "block" | "pass";
+}
+
+export interface GateResult {
+  /** Undefined in a job without a pull request, and with `skip`. */
+  gate?: Gate;
+  /** The gate in one line. Empty in a job without a pull request. */
+  words: string;
+  dashboardUrl: string;
+  /** As `prshots gate --json` prints it. */
+  json: Record<string, unknown> | null;
+  exitCode: 0 | 4;
 }
 
 export interface ExpireOptions extends ServiceOptions, ForgeOptions {

@@ -2,7 +2,7 @@
 import { ForgeError, ForgeRefusedError, NotFoundError } from "../errors.js";
 import type { Reply, Sender } from "../sender.js";
 import { called, message } from "../statements.js";
-import type { Comment } from "./forge.js";
+import { type Comment, STATUS_NAME } from "./forge.js";
 
 const MAX_PAGES = 1000;
 const MAX_REDIRECTS = 20;
@@ -67,7 +67,7 @@ export class ForgeApi {
       const { pathname } = new URL(reply.url);
       throw new ForgeRefusedError(message("forge_has_no_commit", { forge, path: pathname, why, needs }));
     }
-    this.value(reply);
+    if (!Object.values(this.value(reply) ?? {}).includes(STATUS_NAME)) throw this.#unlike("commit status");
   }
 
   #error(reply: Reply): ForgeError {
@@ -114,11 +114,14 @@ export class ForgeApi {
 
   /** Return the comment. Throws ForgeError if it has no id: then this is not the forge. */
   checked(comment: Comment): Comment {
-    if (!comment.id)
-      throw new ForgeError(
-        `${this.label} answered with something other than a comment: is this the address of ${this.label}?`,
-      );
+    if (!comment.id) throw this.#unlike("comment");
     return comment;
+  }
+
+  #unlike(what: string): ForgeError {
+    return new ForgeError(
+      `${this.label} answered with something other than a ${what}: is this the address of ${this.label}?`,
+    );
   }
 
   #sendOnce(method: string, url: string, json: Json | undefined, more: Content["headers"]): Promise<Reply> {

@@ -19,6 +19,9 @@ const NEEDS =
   "GitLab takes a project, group or personal access token with the scope api and at least the role Reporter, or " +
   "Developer for commit statuses; the job's own CI_JOB_TOKEN may write neither notes nor commit statuses";
 
+/** How often to start a status. Another job with our token may start one at the same moment. */
+const TRIES = 5;
+
 export class GitLab implements Forge {
   readonly label = "GitLab";
   readonly maxCommentBytes = 1_000_000;
@@ -66,18 +69,24 @@ export class GitLab implements Forge {
   async setStatus(commitSha: string, status: CommitStatus): Promise<void> {
     const path = `${this.#statuses}/${commitSha}`;
     const fields = { ...statusFields(status), state: status.state === "failure" ? "failed" : status.state };
-    try {
-      await this.#api.postStatus(path, fields);
-    } catch (error) {
-      const words = error instanceof ForgeError ? error.message : "";
-      if (words.includes("References for commit"))
-        throw new ForgeRefusedError(message("gitlab_has_no_pipeline", { project: this.#repository }));
-      if (words.includes("already been taken"))
-        throw new ForgeError(message("gitlab_job_has_status_name", { name: STATUS_NAME }));
-      if (!words.includes("Cannot transition")) throw error;
+    for (let triesLeft = TRIES - 1; ; triesLeft--) {
+      try {
+        return await this.#api.postStatus(path, fields);
+      } catch (error) {
+        if (!(error instanceof ForgeError)) throw error;
+        if (!triesLeft || !error.message.includes("Cannot transition")) throw this.#explain(error);
+      }
       // GitLab can't change a pending status, not even its description. End it, and start another.
-      for (const state of ["canceled", fields.state]) await this.#api.postStatus(path, { ...fields, state });
+      await this.#api.postStatus(path, { ...fields, state: "canceled" });
     }
+  }
+
+  #explain(error: ForgeError): ForgeError {
+    if (error.message.includes("References for commit"))
+      return new ForgeRefusedError(message("gitlab_has_no_pipeline", { project: this.#repository }));
+    if (error.message.includes("already been taken"))
+      return new ForgeError(message("gitlab_job_has_status_name", { name: STATUS_NAME }));
+    return error;
   }
 
   async mergeOf(prNumber: number): Promise<Merge | undefined> {

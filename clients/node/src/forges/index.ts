@@ -32,9 +32,7 @@ export function forgeOf(job: Job, sender: Sender): Forge {
       `no ${label} address detected: set ${called("--forge-url")} to the root of its API`,
     );
   if (!job.forgeToken)
-    throw new InvalidInputError(
-      `no token to comment on ${label}: set ${called("--forge-token")}${tokenAdvice(job)}`,
-    );
+    throw new InvalidInputError(`no token for ${label}: set ${called("--forge-token")}${tokenAdvice(job)}`);
   const problem = whyNoToken(job);
   if (problem) throw new InvalidInputError(problem);
   return open({ api: job.forgeApi, repository: job.repository, token: job.forgeToken, sender });

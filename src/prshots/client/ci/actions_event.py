@@ -23,7 +23,8 @@ _OF_A_BRANCH = {"push", "schedule", "workflow_dispatch"}
 """Events that build GITHUB_REF itself. For others, GITHUB_REF is the default branch, but they build something
 else."""
 
-_QUEUE_REF = re.compile(r"refs/heads/gh-readonly-queue/.+/pr-([1-9][0-9]*)-[0-9a-f]{40}")
+QUEUE_REF = re.compile(r"refs/heads/gh-readonly-queue/.+/pr-([1-9][0-9]*)-[0-9a-f]{40}")
+"""The branch of a pull request in GitHub's merge queue."""
 
 
 def job_of_event(environ: Mapping[str, str]) -> Job:
@@ -170,6 +171,6 @@ def _is_fork(head: Mapping[str, Any], base: Mapping[str, Any]) -> bool:
 
 def number_in(ref: str) -> int | None:
     """Return the number from a ref such as refs/pull/12/merge, or from that of a merge queue."""
-    if found := _QUEUE_REF.fullmatch(ref):
+    if found := QUEUE_REF.fullmatch(ref):
         return validate.pr_number(found[1])
     return validate.pr_number(ref.split("/")[2]) if ref.startswith("refs/pull/") else None

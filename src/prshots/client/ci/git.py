@@ -82,21 +82,30 @@ def fetch(refspec: str, *, depth: int, say: Say, what: str) -> GitResult:
 
     Retries while another process holds a lock. After a second, calls `say` about the history of `what`.
     """
+    limit = (f"--depth={depth}",) if depth else ()
+    command = ("fetch", "--no-tags", "--no-recurse-submodules", *limit)
+    ran = GitResult()
+    for pause in (*LOCK_PAUSES, None):
+        ran = _ask_remote(command, refspec, lambda: say(message("fetching_history", what=what)))
+        if pause is None or not _LOCKED.search(ran.error):
+            break
+        time.sleep(pause)
+    return ran
+
+
+def remote_refs(pattern: str) -> GitResult:
+    """Return the remote's refs that match a pattern, each as its commit, a tab and its name. Never raises."""
+    return _ask_remote(("ls-remote",), pattern)
+
+
+def _ask_remote(command: tuple[str, ...], ref: str, on_wait: Callable[[], None] | None = None) -> GitResult:
     if not (remote := remote_name()):
         return GitResult(error=message("no_remote"))
     own_programs, problem = _own_programs()
     if problem:
         return GitResult(error=problem)
-    limit = (f"--depth={depth}",) if depth else ()
-    options = ("--quiet", "--no-tags", "--no-recurse-submodules", "--upload-pack=git-upload-pack", *limit)
-    command = (*own_programs, "fetch", *options, "--end-of-options", remote, refspec)
-    ran = GitResult()
-    for pause in (*LOCK_PAUSES, None):
-        ran = _run(command, FETCH_SECONDS, lambda: say(message("fetching_history", what=what)))
-        if pause is None or not _LOCKED.search(ran.error):
-            break
-        time.sleep(pause)
-    return ran
+    options = ("--quiet", "--upload-pack=git-upload-pack", "--end-of-options", remote, ref)
+    return _run((*own_programs, *command, *options), FETCH_SECONDS, on_wait)
 
 
 def _own_programs() -> tuple[list[str], str]:

@@ -40,7 +40,7 @@ class Job:
     commit that a merged pull request became. `is_parallel` means that CI splits this job into several, each
     with only some of the screenshots. `has_failed` means that the workflow run in the job's event did not
     succeed, so some of its screenshots may be missing. `in_queue` means that a merge queue or merge train
-    tests the pull request on top of others: `base_sha` is then what it tests it on.
+    tests the pull request on top of others: `base_sha` is then the commit ahead in the queue.
     """
 
     ci: str = ""

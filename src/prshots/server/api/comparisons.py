@@ -1,12 +1,20 @@
 """Compares a pull request's images, manages their baselines, and reuses the bytes of known images."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 
 from starlette.requests import Request
 from starlette.routing import Route
 
 from prshots.contract.errors import InvalidInputError, NotFoundError
-from prshots.contract.limits import COMMIT_SHA, FULL_COMMIT_SHA, MAX_BASE_COMMITS, MAX_KNOWN_SHOTS, SHA256
+from prshots.contract.limits import (
+    COMMIT_SHA,
+    FULL_COMMIT_SHA,
+    MAX_BASE_COMMITS,
+    MAX_KNOWN_SHOTS,
+    MAX_QUEUED_PULLS,
+    SHA256,
+)
 from prshots.contract.rate_limits import LimitPolicy
 from prshots.contract.replies import (
     ComparisonState,
@@ -32,6 +40,7 @@ BAD_SHOTS = f"shots must be a list of at most {MAX_KNOWN_SHOTS:,} objects"
 BAD_SHA256 = "sha256 must be 64 lower-case hexadecimal characters"
 BAD_MERGED_AS = "merged_as must be 40 hexadecimal characters"
 BAD_COMMITS = f"commits must be a list of at most {MAX_BASE_COMMITS} commits of 40 hexadecimal characters"
+BAD_QUEUED_PULLS = f"queued_pulls must be a list of at most {MAX_QUEUED_PULLS} numbers of pull requests"
 
 
 def comparison_routes(services: PublicServices, slots: BodySlots) -> list[Route]:
@@ -90,7 +99,15 @@ def read_comparison_request(project_id: str, body: Mapping[str, object]) -> Comp
         raise InvalidInputError(BAD_COMMITS)
     ancestors = tuple(_read_ancestor(commit) for commit in commits)
     is_complete = fields.flag_of(body, "complete", default=False)
-    return ComparisonRequest(project_id, pr_number, commit_sha, branch, ancestors, is_complete)
+    queued_pulls = _read_queued_pulls(body.get("queued_pulls", []))
+    return ComparisonRequest(project_id, pr_number, commit_sha, branch, ancestors, is_complete, queued_pulls)
+
+
+def _read_queued_pulls(value: object) -> tuple[int, ...]:
+    if isinstance(value, list) and len(value) <= MAX_QUEUED_PULLS:
+        with suppress(InvalidInputError):
+            return tuple(map(fields.pr_number_from_json, value))
+    raise InvalidInputError(BAD_QUEUED_PULLS)
 
 
 def _read_ancestor(commit: object) -> str:

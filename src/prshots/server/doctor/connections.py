@@ -7,7 +7,6 @@ from prshots.contract.redaction import redact
 from prshots.server import wiring
 from prshots.server.adapters.forges.forge_opener import ForgeOpener
 from prshots.server.adapters.keys import FixedKeys
-from prshots.server.adapters.sql.database.found_schema import found_schema
 from prshots.server.adapters.sql.outbox.connections import SqlConnections
 from prshots.server.config.settings import Settings
 from prshots.server.doctor import DoctorFinding, ok, problem, warning
@@ -25,13 +24,9 @@ async def check_app(settings: Settings) -> list[DoctorFinding]:
     return [ok("GitHub App", f"GitHub knows it as {await asyncio.to_thread(app.name)}")] if app else []
 
 
-async def check_connections(settings: Settings, ring: KeyRing | None) -> list[DoctorFinding]:
-    if ring is None or (settings.on_sqlite and not settings.database_path.exists()):
-        return []  # other checks have reported it
+async def check_connections(settings: Settings, ring: KeyRing) -> list[DoctorFinding]:
     database = wiring.database_as_it_is(settings)
     try:
-        if not (await database.read(found_schema)).is_usable:
-            return []
         connections = await SqlConnections(database).connections()
         projects = {project.id: project.name for project in await wiring.projects_in(database).projects()}
     finally:

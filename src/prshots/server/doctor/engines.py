@@ -40,7 +40,7 @@ class Engines:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._installation_id = ""
-        self._has_usable_schema = False
+        self.has_usable_schema = False
         self.ring: KeyRing | None = None
         self.can_store = False
 
@@ -117,7 +117,7 @@ class Engines:
             upkeep, schema = SqlUpkeep(database), await database.read(found_schema)
             await wiring.require_usable_database(database, settings)
             found = [self._schema(schema), *await _compare_clocks("database", upkeep.time)]
-            self._has_usable_schema = schema.is_usable
+            self.has_usable_schema = schema.is_usable
             if schema.is_usable:
                 self._installation_id = await upkeep.installation_id()
                 found += [*await self._foreign_keys(database), *await self._dead_urls(upkeep)]
@@ -184,7 +184,7 @@ class Engines:
             store.close()
 
     async def _sample(self, store: ObjectStore) -> list[DoctorFinding]:
-        if not self._has_usable_schema:
+        if not self.has_usable_schema:
             return []
         database = wiring.database_as_it_is(self._settings)
         try:

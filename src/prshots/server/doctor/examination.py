@@ -65,7 +65,7 @@ async def examine(settings: Settings, starts: Callable[[str], None]) -> AsyncIte
         "counter": engines.check_counter,
         "sign-in": lambda: _check_sign_in(settings),
         "GitHub App": lambda: check_app(settings),
-        "connections": lambda: check_connections(settings, engines.ring),
+        "connections": lambda: _check_connections(settings, engines),
         "addresses": lambda: check_addresses(settings),
         "components": lambda: check_components(settings),
         "image proxy": lambda: check_image_proxy(settings, engines.ring, can_store=engines.can_store),
@@ -89,6 +89,12 @@ async def _findings(about: str, check: Check) -> list[DoctorFinding]:
         return [problem(about, redact(str(error)))]
     except OSError as error:
         return [problem(about, f"{error.strerror or error}: {error.filename or ''}".rstrip(": "))]
+
+
+async def _check_connections(settings: Settings, engines: Engines) -> list[DoctorFinding]:
+    if engines.ring is None or not engines.has_usable_schema:
+        return []  # other checks have reported it
+    return await check_connections(settings, engines.ring)
 
 
 async def _check_sign_in(settings: Settings) -> list[DoctorFinding]:

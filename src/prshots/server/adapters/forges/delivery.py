@@ -104,10 +104,16 @@ def _keep_comment(forge: Forge, pr_number: int, render: Callable[[], SizedCommen
 
 
 def _update_comment_of_job(forge: Forge, pr_number: int, text: str) -> bool:
-    """Update the comment that a job posted with its own token. Return False if there is none."""
+    """Update the comment that a job posted with its own token. Return False if there is none.
+
+    A text with a higher notice has to be a new comment. The next job posts it.
+    """
+    from prshots.forges.sticky_comment import read_notice
+
     marker = forge.marker(pr_number)
     for comment in forge.comments(pr_number):
         if comment.author in JOB_ACCOUNTS and comment.body.startswith(marker):
-            forge.update(pr_number, comment.id, text)
+            if read_notice(text) <= read_notice(comment.body):
+                forge.update(pr_number, comment.id, text)
             return True
     return False

@@ -19,28 +19,26 @@ _NAT64 = ipaddress.ip_network("64:ff9b::/96")  # an IPv4 address in its last fou
 class PublicTransport(httpx.HTTPTransport):
     """Raises ForgeError for an address in a private network."""
 
+    def __init__(self) -> None:
+        # The pool knows connections by address, and another host at that address has another certificate.
+        super().__init__(limits=httpx.Limits(max_keepalive_connections=0))
+
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        url, host = request.url, request.url.raw_host.decode()
+        host = request.url.raw_host.decode()
         addresses = _resolve(host)
         if not all(map(_is_public, addresses)):
             raise ForgeError(
-                f"{url.netloc.decode()} is in a private network: the operator can allow it with "
+                f"{request.url.netloc.decode()} is in a private network: the operator can allow it with "
                 "PRSHOTS_FORGE_HOSTS"
             )
-        for number, address in enumerate(addresses, 1):
-            same = httpx.Request(
-                request.method,
-                url.copy_with(host=address),
-                headers=request.headers,
-                stream=request.stream,
-                extensions={**request.extensions, "sni_hostname": host},
-            )
-            try:
-                return super().handle_request(same)
-            except (httpx.ConnectError, httpx.ConnectTimeout):
-                if number == len(addresses):
-                    raise
-        raise httpx.ConnectError(f"{host} has no address")
+        to_address = httpx.Request(
+            request.method,
+            request.url.copy_with(host=addresses[0]),
+            headers=request.headers,
+            stream=request.stream,
+            extensions={**request.extensions, "sni_hostname": host},
+        )
+        return super().handle_request(to_address)
 
 
 def transport_to(api_url: str, allowed_hosts: Collection[str]) -> PublicTransport | None:
@@ -55,11 +53,12 @@ def transport_to(api_url: str, allowed_hosts: Collection[str]) -> PublicTranspor
 
 
 def _resolve(host: str) -> list[str]:
+    """Return the addresses, reachable ones first."""
     try:
         found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     except OSError as error:
         raise httpx.ConnectError(str(error)) from error
-    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+    return [str(entry[4][0]) for entry in found]
 
 
 def _is_public(text: str) -> bool:

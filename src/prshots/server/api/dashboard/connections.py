@@ -3,7 +3,7 @@
 from prshots.contract import validate
 from prshots.contract.errors import InvalidInputError
 from prshots.contract.forge_kinds import ForgeKind
-from prshots.server.api.dashboard import fields, view_types
+from prshots.server.api.dashboard import fields, view_types, views
 from prshots.server.api.dashboard.routing import Call, project_route
 from prshots.server.domain.outbox.models import Connection
 from prshots.server.domain.projects.models import Project
@@ -47,15 +47,7 @@ async def remove_connection(call: Call, project: Project) -> view_types.DoneView
 
 
 def _view(call: Call, connection: Connection) -> view_types.ConnectionView:
-    return {
-        "forge": connection.forge,
-        "api_url": connection.api_url,
-        "repository": connection.repository,
-        "uses_app": connection.uses_app,
-        "created_by": connection.created_by,
-        "created_at": connection.created_at,
-        "problem": call.services.forges.problem(connection),
-    }
+    return views.connection_view(connection, call.services.forges.problem(connection))
 
 
 ROUTES = (

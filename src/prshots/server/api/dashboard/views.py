@@ -19,7 +19,7 @@ from prshots.server.domain.comparison.plan import closeups_of, has_diff, in_disp
 from prshots.server.domain.images.markdown import image_markdown
 from prshots.server.domain.images.models import Image, PullRequestRecord, StagedImage
 from prshots.server.domain.images.service import Images
-from prshots.server.domain.outbox.models import FailingDelivery
+from prshots.server.domain.outbox.models import Connection, FailingDelivery
 from prshots.server.domain.people.models import Invitation, Member, User
 from prshots.server.domain.projects.models import (
     DayOfUploads,
@@ -184,6 +184,10 @@ def pull_view(pull: PullRequestRecord, repository: str) -> view_types.PullReques
 
 def token_view(token: UploadToken) -> view_types.TokenView:
     return _view(view_types.TokenView, token)
+
+
+def connection_view(connection: Connection, problem: str) -> view_types.ConnectionView:
+    return _view(view_types.ConnectionView, connection, problem=problem)
 
 
 def trust_view(trust: Trust) -> view_types.TrustView:

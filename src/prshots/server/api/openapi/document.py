@@ -3,7 +3,14 @@
 from typing import Any
 
 from prshots.contract.comments import MAX_COMMENT_BYTES, MIN_COMMENT_BYTES, Marker, View
-from prshots.contract.limits import MAX_BASE_COMMITS, MAX_DECIDED_PAIRS, MAX_KNOWN_SHOTS, MAX_NOTE, SHA256
+from prshots.contract.limits import (
+    MAX_BASE_COMMITS,
+    MAX_DECIDED_PAIRS,
+    MAX_KNOWN_SHOTS,
+    MAX_NOTE,
+    MAX_QUEUED_PULLS,
+    SHA256,
+)
 from prshots.contract.replies import (
     Comparison,
     CompletedBaselines,
@@ -195,6 +202,12 @@ _COMPARE = operation(
             "complete": {
                 "type": "boolean",
                 "description": "Whether these are all shots of the run, so missing ones were removed.",
+            },
+            "queued_pulls": {
+                "type": "array",
+                "items": FIELDS["pr_number"],
+                "maxItems": MAX_QUEUED_PULLS,
+                "description": "The pull requests ahead in a merge queue. Decisions about them count too.",
             },
         },
     ),

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from prshots.contract.replies import Verdict
+from prshots.contract.replies import ReviewState, Verdict
 from prshots.server.domain.comments.layout import Column
 from prshots.server.domain.comments.markup import screenshots
 from prshots.server.domain.comments.tables import CommentImage
@@ -21,7 +21,7 @@ class CommentShot:
 
     `images` holds one image, or a before image (None for a new shot) and an after image. `note` goes
     on the shot's line. `group` counts from 0: a group's first shot has images below its `caption`, and the
-    others are folded below them.
+    others are folded below them. A `settled` shot needs nobody's attention: it gets a line in a folded list.
     """
 
     name: str
@@ -31,6 +31,7 @@ class CommentShot:
     images: Sequence[CommentImage | None] = ()
     group: int | None = None
     caption: str = ""
+    settled: ReviewState | None = None
 
 
 def sums(counts: Mapping[Verdict | None, int]) -> str:

@@ -3,16 +3,15 @@
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate, groupby, takewhile
 from operator import attrgetter
 from typing import NamedTuple
-from urllib.parse import quote, urlencode
 
 from prshots.contract.comments import Marker
-from prshots.contract.replies import SizedComment, Verdict
+from prshots.contract.replies import ReviewState, SizedComment, Verdict
 from prshots.server.domain.comments.comment_shots import FOLDED_ABOVE, CommentShot, sums
+from prshots.server.domain.comments.frame import Frame
 from prshots.server.domain.comments.layout import Column, Layout, lay_out_columns
 from prshots.server.domain.comments.markup import (
     STYLES,
@@ -24,41 +23,12 @@ from prshots.server.domain.comments.markup import (
 )
 from prshots.server.domain.comments.tables import TABLES, Block, CommentImage, Grid, label
 
-LINK_SHARE = 8
-"""The dashboard's URL takes at most 1/8 of a comment. It appears twice: above the images and at the end.
-That leaves three quarters, even in the shortest comment (`MIN_COMMENT_BYTES`)."""
+ListKey = Verdict | ReviewState | int | None
+"""Which list a line is in: the one of its verdict, of its review or of its group, or of shots whose images
+don't fit."""
 
-
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """A comment's destination and size limit in bytes."""
-
-    pr_number: int
-    dashboard_url: str
-    limit: int
-    marker: Marker
-
-    @property
-    def dashboard(self) -> str:
-        """The word "dashboard", as a link if the comment has room for the URL."""
-        return link("dashboard", self.href({}))
-
-    def href(self, query: Mapping[str, str]) -> str:
-        """Return the URL of the dashboard's page with this query, or "" if the comment has no room for it."""
-        if size(self.dashboard_url) > self.limit // LINK_SHARE:
-            return ""
-        return f"{self.dashboard_url}?{urlencode(query, quote_via=quote)}" if query else self.dashboard_url
-
-    def href_of(self, shot: CommentShot) -> str:
-        """Return the URL of the shot in the dashboard, on the tab that shows it."""
-        viewport, theme = shot.column
-        is_change = shot.verdict not in {None, Verdict.UNCHANGED}
-        query = {"tab": is_change and "changes", "shot": shot.name, "viewport": viewport, "theme": theme}
-        return self.href({name: value for name, value in query.items() if value})
-
-
-ListKey = Verdict | int | None
-"""Which list a line is in: the one of its verdict or of its group, or of shots whose images don't fit."""
+_UNIMPORTANT = (Verdict.UNCHANGED, *ReviewState)
+"""The lists that come last, and that images don't have to leave room for."""
 
 
 class ShotImages:
@@ -233,9 +203,9 @@ class ShotLines:
         return lines + self._of_others
 
     def count_changes_after(self, shown: int) -> int:
-        """Return how many of these lines aren't in the list of unchanged shots."""
+        """Return how many of these lines aren't in the lists of unchanged and settled shots."""
         lists = list(map(_list_of, self.after(shown)))
-        return len(lists) - lists.count(Verdict.UNCHANGED)
+        return len(lists) - sum(map(lists.count, _UNIMPORTANT))
 
     def text(self, shown: int, count: int) -> str:
         """Return the first `count` of these lines, in lists, and a count of the omitted shots."""
@@ -259,7 +229,8 @@ class ShotLines:
         labels = ", ".join(label(shot.column, _MARKDOWN) for shot in shots)
         name = link(name_as_code(first.name), self._frame.href_of(first) if self._linked else "")
         bullet = f"- {name} · {labels}{first.note and f' · {first.note}'}\n"
-        key = first.group if first.group is not None else None if first.images else first.verdict
+        key: ListKey = None if first.images else first.settled or first.verdict
+        key = first.group if first.group is not None else key
         return ShotLine(key, first.verdict, len(shots), bullet)
 
     def _write_list(self, key: ListKey, lines: Sequence[ShotLine]) -> str:
@@ -268,6 +239,8 @@ class ShotLines:
             title = f"{sums(counts)}, without pictures"
         elif isinstance(key, int):
             title = f"{counts.total()} more {screenshots(counts.total())}"
+        elif isinstance(key, ReviewState):
+            title = f"{sums(counts)}, {key}"
         else:
             title = sums(counts)
             if key is not Verdict.UNCHANGED and len(lines) <= FOLDED_ABOVE:
@@ -277,7 +250,7 @@ class ShotLines:
 
 def _group(shots: Iterable[CommentShot]) -> list[list[CommentShot]]:
     """Group the shots that can share a line."""
-    keys = attrgetter("group", "name", "verdict", "note")
+    keys = attrgetter("group", "name", "verdict", "note", "settled")
     return [list(group) for _, group in groupby(shots, keys)]
 
 
@@ -302,8 +275,7 @@ def fit_comment(
     `shots` must be sorted: the most important first, and shots with images before shots without. `images`
     are theirs. If `linked`, each line links to its first shot.
     """
-    after_marker = STYLES[frame.marker].after_marker
-    head = f"{frame.marker.line(frame.pr_number)}{after_marker}{heading}\n\n{lead}\n"
+    head = f"{frame.head}{heading}\n\n{lead}\n"
     lines = ShotLines(shots, frame, linked=linked)
     shown, listed_lines = _share_room(frame.limit - size(head), images, lines)
     listed = sum(line.shots for line in lines.after(shown)[:listed_lines])

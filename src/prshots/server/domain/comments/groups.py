@@ -1,19 +1,30 @@
-"""The same change once: a line for each group of shots, and the picture of its first shot."""
+"""The same change once: a line for each group of shots, and the picture of its first shot.
+
+An approved group has a line, but no picture: what is open comes first.
+"""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from operator import attrgetter
 
-from prshots.contract.replies import ComparedShot, Comparison, GroupKind, ShotGroup, Verdict
+from prshots.contract.replies import (
+    ComparedShot,
+    Comparison,
+    GroupKind,
+    Review,
+    ReviewState,
+    ShotGroup,
+    Verdict,
+)
 from prshots.server.domain.comments.comment_shots import FOLDED_ABOVE, CommentShot
 from prshots.server.domain.comments.compared_shots import (
     WITH_IMAGES,
     show_compared,
     sort_by_importance,
 )
-from prshots.server.domain.comments.fitting import Frame
+from prshots.server.domain.comments.frame import Frame
 from prshots.server.domain.comments.layout import close_up_height, picture_width
 from prshots.server.domain.comments.markup import link, name_as_code, size
 from prshots.server.domain.comments.tables import TABLES, CommentImage
@@ -27,17 +38,43 @@ _LIST_SHARE = 3
 
 _COLOR = re.compile("#[0-9a-f]{6}")
 
+_DECISIVE = (ReviewState.REJECTED, ReviewState.OPEN, ReviewState.APPROVED)
 
-def list_groups(frame: Frame, groups: Sequence[ShotGroup], room: int) -> str:
+Decided = Mapping[str, tuple[ReviewState, str]]
+"""Rejected and approved groups, by id, each with the people who decided, as markdown."""
+
+
+def find_decided(comparison: Comparison) -> Decided:
+    """Return the decided groups. One rejected shot rejects its group, and one open shot leaves it open."""
+    reviews: dict[str, list[Review]] = {}
+    for shot in comparison.shots:
+        reviews.setdefault(shot.group, []).append(shot.review)
+    found = {}
+    for group, members in reviews.items():
+        states = {review.state for review in members}
+        state = next((state for state in _DECISIVE if state in states), ReviewState.OPEN)
+        if state is not ReviewState.OPEN:
+            people = dict.fromkeys(review.by for review in members if review.state is state)
+            found[group] = state, ", ".join(map(name_as_code, people))
+    return found
+
+
+def list_groups(frame: Frame, groups: Sequence[ShotGroup], decided: Decided, room: int) -> str:
     """Return a list with a line for each group, as many as fit, and a count of the others."""
     text = ""
-    for number, group in enumerate(groups):
+    for number, group in enumerate(sorted(groups, key=lambda group: _is_approved(group.id, decided))):
         line = f"\n- {_write_title(group, frame.href({'group': group.id}))}"
+        if group.id in decided:
+            line += " · {} by {}".format(*decided[group.id])
         more = f"\n- {len(groups) - number} more in the {frame.dashboard}"
         if number == FOLDED_ABOVE or size(text + line + more) > room // _LIST_SHARE:
             return f"\n{text}{more}" if text else ""
         text += line
     return f"\n{text}"
+
+
+def _is_approved(group: str, decided: Decided) -> bool:
+    return group in decided and decided[group][0] is ReviewState.APPROVED
 
 
 def _write_title(group: ShotGroup, href: str) -> str:
@@ -59,16 +96,21 @@ def _write_title(group: ShotGroup, href: str) -> str:
 
 
 def show_groups(
-    frame: Frame, comparison: Comparison, without_base: Sequence[CommentShot]
+    frame: Frame, comparison: Comparison, decided: Decided, without_base: Sequence[CommentShot]
 ) -> list[CommentShot]:
-    """Return the shots in order of importance, the first of each group with its pictures."""
+    """Return the shots in order of importance, the first of each group with its pictures.
+
+    Approved groups have no pictures. Their shots come before the unchanged ones.
+    """
     places = {group.id: place for place, group in enumerate(comparison.groups)}
     recolored = {group.id for group in comparison.groups if group.kind is GroupKind.RECOLORED}
     changes: dict[str, list[CommentShot]] = {}
     others = []
     for compared in sort_by_importance(comparison.shots):
         shot = show_compared(compared, TABLES[frame.marker])
-        if compared.verdict not in WITH_IMAGES:
+        if _is_approved(compared.group, decided):
+            others.append(replace(shot, images=(), settled=ReviewState.APPROVED))
+        elif compared.verdict not in WITH_IMAGES:
             others.append(shot)
         elif compared.group in changes:
             changes[compared.group].append(shot)
@@ -84,7 +126,11 @@ def show_groups(
     for number, (first, *more) in enumerate(groups):
         firsts.append(replace(first, images=first.images if number < MAX_PICTURES else (), group=number))
         rest += [replace(shot, images=(), group=number) for shot in more]
-    return firsts + rest + others
+    return firsts + rest + sorted(others, key=_settled_last)
+
+
+def _settled_last(shot: CommentShot) -> tuple[bool, bool]:
+    return shot.verdict is Verdict.UNCHANGED, shot.settled is not None
 
 
 def _write_caption(images: Sequence[CommentImage], *, is_recolored: bool) -> str:

@@ -12,7 +12,7 @@ from prshots.contract.comments import MAX_COMMENT_BYTES
 from prshots.contract.limits import Policy
 from prshots.contract.replies import SizedComment
 from prshots.contract.sizes import pluralize
-from prshots.server.domain.comments.fitting import Frame
+from prshots.server.domain.comments.frame import Frame
 from prshots.server.domain.comments.markup import (
     STYLES,
     Style,
@@ -42,7 +42,7 @@ def comment(
     """
     style = STYLES[frame.marker]
     heading = f"### {total} {screenshots(total)}"
-    head = f"{frame.marker.line(frame.pr_number)}{style.after_marker}{heading}\n"
+    head = f"{frame.head}{heading}\n"
     newest_first = newest[::-1]
     captions = list(map(_caption, newest_first))
     images = _Pile(
@@ -71,8 +71,7 @@ def comment(
 def deleted_comment(frame: Frame, project: Project) -> SizedComment:
     """Build the comment for a closed pull request that has no images left."""
     heading = "### Screenshots deleted"
-    head = f"{frame.marker.line(frame.pr_number)}{STYLES[frame.marker].after_marker}{heading}"
-    text = f"{head}\n\n{_why_deleted(project)}\n"
+    text = f"{frame.head}{heading}\n\n{_why_deleted(project)}\n"
     return SizedComment(frame.pr_number, text, heading, count=0, shown=0, listed=0, omitted=0)
 
 

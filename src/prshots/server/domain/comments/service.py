@@ -1,12 +1,13 @@
 """The comment on a pull request, in each of its views."""
 
 import asyncio
+from dataclasses import replace
 
 from prshots.contract.comments import Marker, View
 from prshots.contract.replies import SizedComment
 from prshots.server.domain.comments import listing
 from prshots.server.domain.comments.compared_shots import WITH_IMAGES
-from prshots.server.domain.comments.fitting import Frame
+from prshots.server.domain.comments.frame import Frame
 from prshots.server.domain.comments.views import (
     NO_SHOTS,
     Latest,
@@ -44,6 +45,8 @@ class Comments:
         If the pull request is closed and has no images left, the comment says that they were deleted.
         """
         frame = self._frame(project, pr_number, limit, marker)
+        if view is not View.ALL:
+            frame = replace(frame, notice=await self._reviews.notice(project, pr_number))
         written = await (self._all(project, frame) if view is View.ALL else self._view(project, frame, view))
         if written.count or not await self._records.is_closed(project.id, pr_number):
             return written

@@ -14,8 +14,10 @@ from prshots.server.domain.comments.compared_shots import (
     show_compared,
     sort_by_importance,
 )
-from prshots.server.domain.comments.fitting import Frame, GroupPictures, ShotImages, fit_comment
-from prshots.server.domain.comments.groups import list_groups, show_groups
+from prshots.server.domain.comments.fitting import GroupPictures, ShotImages, fit_comment
+from prshots.server.domain.comments.frame import Frame
+from prshots.server.domain.comments.gate_lines import write_gate
+from prshots.server.domain.comments.groups import find_decided, list_groups, show_groups
 from prshots.server.domain.comments.layout import picture_width
 from prshots.server.domain.comments.markup import code, screenshots, size, visible
 from prshots.server.domain.comments.tables import TABLES, CommentImage, Tables
@@ -83,9 +85,8 @@ def changes_view(
         heading += f": {sums({verdict: comparison.counts.get(verdict, 0) for verdict in _IN_HEADING})}"
     if without_base:
         heading += f", {len(without_base)} without a baseline"
-    lead = f"{_what_was_compared(comparison)} · see the {frame.dashboard}"
-    if missing:
-        lead += f"\n\n{missing}"
+    lead = f"{_what_was_compared(comparison)} · see the {frame.dashboard}\n\n"
+    lead += write_gate(frame, comparison, missing)
     write = _write_pairs if as_pairs else _write_groups
     return write(frame, heading, lead, comparison, without_base)
 
@@ -104,8 +105,9 @@ def _write_groups(
     frame: Frame, heading: str, lead: str, comparison: Comparison, without_base: Sequence[CommentShot]
 ) -> SizedComment:
     room = frame.limit - size(heading + lead)
-    lead += list_groups(frame, comparison.groups, room)
-    shots = show_groups(frame, comparison, without_base)
+    decided = find_decided(comparison)
+    lead += list_groups(frame, comparison.groups, decided, room)
+    shots = show_groups(frame, comparison, decided, without_base)
     return fit_comment(frame, heading, lead, shots, GroupPictures(frame, shots), linked=True)
 
 

@@ -207,7 +207,7 @@ class ComparisonRequest:
     """A request to compare a pull request's images at a commit.
 
     `commits` is the history of the base, newest first. `is_complete` says that the run uploaded all its
-    shots.
+    shots. `queued_pulls` are the pull requests ahead in a merge queue, whose changes the images also show.
     """
 
     project_id: str
@@ -216,6 +216,7 @@ class ComparisonRequest:
     branch: str
     commits: Sequence[str] = ()
     is_complete: bool = False
+    queued_pulls: Sequence[int] = ()
 
 
 @dataclass(frozen=True, slots=True)

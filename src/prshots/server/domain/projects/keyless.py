@@ -221,12 +221,13 @@ _IDS_BEHIND: tuple[tuple[str, re.Pattern[str], tuple[str, ...]], ...] = (
 
 # The claims that name a pull request. Jobs for `pull_request_target`, `workflow_run` and `issue_comment` have
 # the base branch as `ref`. GitLab's tokens don't include the number so far.
-_PULL_REQUEST = {
-    "ref": re.compile(r"refs/pull/([1-9][0-9]{0,8})/(?:merge|head)"),
-    "ref_path": re.compile(r"refs/merge-requests/([1-9][0-9]{0,8})/(?:merge|head|train)"),
-    "merge_request_iid": re.compile(r"([1-9][0-9]{0,8})"),
-    "pullRequestId": re.compile(r"([1-9][0-9]{0,8})"),
-}
+_PULL_REQUEST = (
+    ("ref", re.compile(r"refs/pull/([1-9][0-9]{0,8})/(?:merge|head)")),
+    ("ref", re.compile(r"refs/heads/gh-readonly-queue/.+/pr-([1-9][0-9]{0,8})-[0-9a-f]{40}")),
+    ("ref_path", re.compile(r"refs/merge-requests/([1-9][0-9]{0,8})/(?:merge|head|train)")),
+    ("merge_request_iid", re.compile(r"([1-9][0-9]{0,8})")),
+    ("pullRequestId", re.compile(r"([1-9][0-9]{0,8})")),
+)
 
 # Events that start a job on a branch. Any other event may belong to a pull request. GitLab's names follow
 # GitHub's.
@@ -255,7 +256,7 @@ def differing_ids(pins: Mapping[str, str], token_claims: Mapping[str, Any]) -> d
 
 def pull_request_of(token_claims: Mapping[str, Any]) -> int | None:
     """Return the number of the pull request that a job runs for, if its claims include it."""
-    for claim, form in _PULL_REQUEST.items():
+    for claim, form in _PULL_REQUEST:
         for text in texts_of(token_claims.get(claim)):
             if found := form.fullmatch(text):
                 return int(found[1])

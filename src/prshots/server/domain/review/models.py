@@ -43,12 +43,14 @@ class NewDecision:
 class ReviewFacts:
     """What is known about a pull request besides its comparison.
 
-    `decisions` are in the order in which they were made. `histories` has the pixels that a shot had on the
-    base branch in the last 30 days, oldest first. `has_newer_commit` says that a commit after the compared
-    one has images.
+    `decisions` are in the order in which they were made. `queued` are those about the pull requests ahead in
+    a merge queue: they count where the pull request has none. `histories` has the pixels that a shot had on
+    the base branch in the last 30 days, oldest first. `has_newer_commit` says that a commit after the
+    compared one has images.
     """
 
     decisions: Sequence[PairDecision] = ()
+    queued: Sequence[PairDecision] = ()
     quarantined: Collection[ShotKey] = frozenset()
     histories: Mapping[ShotKey, Sequence[str]] = field(default_factory=dict)
     has_newer_commit: bool = False

@@ -28,9 +28,10 @@ def review_pairs(
     state: ComparisonState, pairs: Collection[ComparedPair], needed: Collection[str], facts: ReviewFacts
 ) -> Reviewed:
     """Return the review of each shot, and the gate. `needed` are the verdicts that need a decision."""
-    newest = {each.pair: each for each in facts.decisions}
+    own, queued = ({each.pair: each for each in some} for some in (facts.decisions, facts.queued))
+    newest = queued | own
     reviews = {pair.key.shot: _review(pair, newest.get(pair.key), needed, facts) for pair in pairs}
-    return Reviewed(reviews, _gate(state, pairs, reviews, facts), _outdated_notes(pairs, newest))
+    return Reviewed(reviews, _gate(state, pairs, reviews, facts), _outdated_notes(pairs, own))
 
 
 def _review(

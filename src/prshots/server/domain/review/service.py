@@ -91,6 +91,10 @@ class Reviews:
         version = await self._comparisons.version(project, pr_number)
         return version and f"{version} {await self._records.version(project.id, pr_number, self._now())}"
 
+    async def notice(self, project: Project, pr_number: int) -> int:
+        """Return a number that rises when a pair that nobody has seen comes after a decision. 0 before."""
+        return await self._records.notice(project.id, pr_number)
+
     # Deciding
 
     async def decide(self, project: Project, pr_number: int, user: User, decision: NewDecision) -> Decided:

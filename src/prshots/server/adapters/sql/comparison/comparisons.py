@@ -172,6 +172,7 @@ class SqlComparisons:
             **_key(request),
             "branch": request.branch,
             "commits": json.dumps(list(request.commits)),
+            "queued_pulls": json.dumps(list(request.queued_pulls)),
             "complete": int(request.is_complete),
             "run": comparison.run,
             "state": comparison.state,
@@ -361,9 +362,14 @@ def _remove_replaced(connection: sa.Connection, request: ComparisonRequest, firs
 def _note_gate(
     connection: sa.Connection, request: ComparisonRequest, state: ComparisonState, now: int
 ) -> None:
-    """Record what a comparison's state causes: what it asks people, and what goes out."""
-    if state is not ComparisonState.RUNNING:
-        note_asked(connection, request.project_id, request.pr_number, request.commit_sha.lower())
+    """Record what a comparison's state causes: what it asks people, and what goes out.
+
+    An old commit's job asks nothing, because nobody is shown its comparison.
+    """
+    key = _key(request)
+    newest = connection.execute(NEWEST, key).first()
+    if state is not ComparisonState.RUNNING and newest and newest.commit_sha == key["commit_sha"]:
+        note_asked(connection, request.project_id, request.pr_number, newest.commit_sha, now)
     mark_due(connection, request.project_id, request.pr_number, now, comment_in=JOB_SECONDS)
 
 
@@ -399,6 +405,7 @@ def _read_comparison(connection: sa.Connection, row: Any) -> StoredComparison:  
         row.branch,
         tuple(json.loads(row.commits)),
         bool(row.complete),
+        tuple(json.loads(row.queued_pulls)),
     )
     found = _SHOTS.rows(connection, _key(request))
     active = _active_images(

@@ -8,7 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.types import TypeEngine
 
-SCHEMA_VERSION = "0021"
+SCHEMA_VERSION = "0022"
 """The newest migration. Every start compares it, to load Alembic only when there is work to do."""
 
 metadata = sa.MetaData()
@@ -265,7 +265,8 @@ baseline_commits = sa.Table(
     sa.Column("created_at", sa.BigInteger, nullable=False),
 )
 
-# A comparison of one commit of a pull request with its base. `commits` is a JSON list. `first_seq` is the
+# A comparison of one commit of a pull request with its base. `commits` is a JSON list, and so is
+# `queued_pulls`, the numbers of the pull requests ahead in a merge queue. `first_seq` is the
 # commit's first image: the dashboard shows the comparison with the highest one. `run` identifies the attempt
 # of a process, and `seen_at` is when that process last reported progress.
 comparisons = sa.Table(
@@ -284,6 +285,7 @@ comparisons = sa.Table(
     sa.Column("missing", sa.Integer, nullable=False),
     sa.Column("started_at", sa.BigInteger, nullable=False),
     sa.Column("seen_at", sa.BigInteger, nullable=False),
+    sa.Column("queued_pulls", text(), nullable=False),
 )
 
 

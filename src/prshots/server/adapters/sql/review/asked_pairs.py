@@ -6,17 +6,37 @@ from collections.abc import Iterable
 import sqlalchemy as sa
 
 from prshots.server.adapters.sql.columns import equal, given
-from prshots.server.adapters.sql.database.schema import asked_pairs, compared_shots, decisions, projects
+from prshots.server.adapters.sql.database.schema import (
+    asked_pairs,
+    compared_shots,
+    decisions,
+    projects,
+    quarantines,
+)
 from prshots.server.domain.comparison.models import PairKey
+from prshots.server.domain.images.models import ShotKey
+from prshots.server.domain.review.models import Decision
 
 _VERDICTS = sa.select(projects.c.review_verdicts).where(projects.c.id == sa.bindparam("project_id"))
+_is_quarantined = sa.exists().where(
+    *(quarantines.c[name] == compared_shots.c[name] for name in ("project_id", *ShotKey._fields)),
+    quarantines.c.until > sa.bindparam("now"),
+)
 _PAIRS = sa.select(*(compared_shots.c[name] for name in PairKey._fields)).where(
     *given(compared_shots, "project_id", "pr_number", "commit_sha"),
     compared_shots.c.verdict.in_(sa.bindparam("verdicts", expanding=True)),
     compared_shots.c.ancestor == 1,
+    ~_is_quarantined,
 )
-_NEWEST_DECISION = sa.select(sa.func.coalesce(sa.func.max(decisions.c.seq), 0)).where(
-    *given(decisions, "project_id", "pr_number")
+_of_pair = [decisions.c[name] for name in PairKey._fields]
+_by_people = (
+    sa.select(decisions.c.seq, decisions.c.decision)
+    .add_columns(sa.func.max(decisions.c.seq).over(partition_by=_of_pair).label("newest"))
+    .where(*given(decisions, "project_id", "pr_number"), decisions.c.user_id != "")
+    .subquery()
+)
+_NEWEST_DECISION = sa.select(sa.func.coalesce(sa.func.max(_by_people.c.seq), 0)).where(
+    _by_people.c.seq == _by_people.c.newest, _by_people.c.decision != Decision.WITHDRAWN
 )
 _ASK = sa.text(
     "INSERT INTO asked_pairs (project_id, pr_number, pair, after_decision) "
@@ -24,14 +44,15 @@ _ASK = sa.text(
 )
 
 
-def note_asked(connection: sa.Connection, project_id: str, pr_number: int, commit_sha: str) -> None:
-    """Remember the pairs of a finished comparison that need a decision, unless they were asked before."""
+def note_asked(connection: sa.Connection, project_id: str, pr_number: int, commit_sha: str, now: int) -> None:
+    """Remember the pairs of a finished comparison that need a decision, unless they were asked before.
+
+    Each comes after the newest decision by a person that wasn't withdrawn.
+    """
     of_pull = {"project_id": project_id, "pr_number": pr_number}
     verdicts = connection.execute(_VERDICTS, {"project_id": project_id}).scalar() or ""
-    found = connection.execute(
-        _PAIRS, {**of_pull, "commit_sha": commit_sha, "verdicts": verdicts.split(",")}
-    ).all()
-    if found:
+    asked = {**of_pull, "commit_sha": commit_sha, "verdicts": verdicts.split(","), "now": now}
+    if found := connection.execute(_PAIRS, asked).all():
         newest = connection.execute(_NEWEST_DECISION, of_pull).scalar_one()
         rows = [{**of_pull, "pair": _hash(tuple(pair)), "after_decision": newest} for pair in sorted(found)]
         connection.execute(_ASK, rows)

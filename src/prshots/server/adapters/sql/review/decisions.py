@@ -1,6 +1,8 @@
 """Decisions about pairs, and the facts that the gate follows from."""
 
-from collections.abc import Collection, Mapping
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import sqlalchemy as sa
@@ -21,15 +23,16 @@ _CURRENT = sa.select(*(compared_shots.c[name] for name in PairKey._fields)).wher
     *given(compared_shots, "project_id", "pr_number", "commit_sha"), compared_shots.c.verdict.is_not(None)
 )
 _DECISION = ("pr_number", *PairKey._fields, "decision", "by", "at", "note", "pin_x", "pin_y")
+_OF_PULLS = (
+    *given(decisions, "project_id"),
+    decisions.c.pr_number.in_(sa.bindparam("pr_numbers", expanding=True)),
+)
 _DECISIONS = (
     sa.select(*(decisions.c[name] for name in _DECISION))
-    .where(
-        *given(decisions, "project_id"),
-        decisions.c.pr_number.in_(sa.bindparam("pr_numbers", expanding=True)),
-        decisions.c.is_newest,
-    )
+    .where(*_OF_PULLS, decisions.c.is_newest)
     .order_by(decisions.c.seq)
 )
+_NEWEST_DECISION = sa.select(sa.func.max(decisions.c.seq)).where(*_OF_PULLS)
 _PAIR = sa.tuple_(*(decisions.c[name] for name in PairKey._fields))
 
 _earlier = images.alias()
@@ -74,6 +77,9 @@ NEWER_COMMIT = (
 """The newest commit with images that was never compared, given the pull request as the only `pr_numbers`."""
 
 _OUTDATED = sa.select(comparisons.c.pr_number).where(*NEWEST_OF_SEVERAL, _has_newer_commit)
+_QUEUED = sa.select(comparisons.c.pr_number, comparisons.c.queued_pulls).where(
+    *NEWEST_OF_SEVERAL, comparisons.c.queued_pulls != "[]"
+)
 
 
 class SqlReviews:
@@ -120,30 +126,45 @@ class SqlReviews:
 
         def read(connection: sa.Connection) -> dict[int, ReviewFacts]:
             outdated = set(connection.execute(_OUTDATED, of_pulls).scalars())
-            decided: dict[int, list[PairDecision]] = {number: [] for number in shots}
-            for row in connection.execute(_DECISIONS, of_pulls):
+            queued = _queued_pulls(connection, of_pulls)
+            decided: dict[int, list[PairDecision]] = {number: [] for number in chain(shots, *queued.values())}
+            for row in connection.execute(_DECISIONS, of_pulls | {"pr_numbers": list(decided)}):
                 decided[row.pr_number].append(_read_decision(row))
             return {
-                number: ReviewFacts(decided[number], has_newer_commit=number in outdated) for number in shots
+                number: ReviewFacts(
+                    decided[number],
+                    queued=_in_order(decided[other] for other in queued.get(number, ())),
+                    has_newer_commit=number in outdated,
+                )
+                for number in shots
             }
 
         return await self._database.read(read)
 
     async def version(self, project_id: str, pr_number: int, now: int) -> str:
         del now
-        of_pull = {"project_id": project_id, "pr_number": pr_number}
-        newest = sa.select(sa.func.max(decisions.c.seq)).where(*equal(decisions, **of_pull))
+        of_pull = {"project_id": project_id, "pr_numbers": [pr_number]}
 
         def read(connection: sa.Connection) -> str:
-            outdated = connection.execute(
-                _OUTDATED, {"project_id": project_id, "pr_numbers": [pr_number]}
-            ).first()
-            return f"{connection.execute(newest).scalar()} {outdated is None}"
+            outdated = connection.execute(_OUTDATED, of_pull).first()
+            numbers = [pr_number, *_queued_pulls(connection, of_pull).get(pr_number, ())]
+            newest = connection.execute(_NEWEST_DECISION, of_pull | {"pr_numbers": numbers}).scalar()
+            return f"{newest} {outdated is None}"
 
         return await self._database.read(read)
 
     async def notice(self, project_id: str, pr_number: int) -> int:
         return await self._database.read(lambda connection: notice_of(connection, project_id, pr_number))
+
+
+def _queued_pulls(connection: sa.Connection, of_pulls: Mapping[str, object]) -> dict[int, list[int]]:
+    """Return the pull requests ahead in a merge queue, by the numbers of those that are in one."""
+    return {row.pr_number: json.loads(row.queued_pulls) for row in connection.execute(_QUEUED, of_pulls)}
+
+
+def _in_order(decided: Iterable[Sequence[PairDecision]]) -> list[PairDecision]:
+    """Return the decisions about several pull requests in the order in which they were made."""
+    return sorted(chain.from_iterable(decided), key=lambda each: each.at)
 
 
 def _read_decision(row: Any) -> PairDecision:  # noqa: ANN401 - a row of the table

@@ -56,6 +56,7 @@ def upgrade() -> None:
         sa.Column("pr_number", sa.Integer, primary_key=True),
         sa.Column("pair", text(64), primary_key=True),
         sa.Column("after_decision", sa.BigInteger, nullable=False),
+        sa.Index("asked_pairs_of_pull", "project_id", "pr_number", "after_decision"),
     )
     op.create_table(
         "quarantines",

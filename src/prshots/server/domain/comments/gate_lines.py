@@ -1,0 +1,56 @@
+"""The gate in the comment: what is left to review, and what is rejected."""
+
+from dataclasses import replace
+
+from prshots.contract.comments import Marker
+from prshots.contract.gates import describe_gate
+from prshots.contract.replies import ComparedShot, Comparison, GateState, ReviewState
+from prshots.server.domain.comments.compared_shots import show_compared, sort_by_importance
+from prshots.server.domain.comments.frame import LINK_SHARE, Frame
+from prshots.server.domain.comments.markup import code, link, name_as_code, size, visible
+from prshots.server.domain.comments.tables import TABLES, label
+
+_MAX_REJECTED = 3
+_LONGEST_NOTE = 120
+
+
+def write_gate(frame: Frame, comparison: Comparison, missing: str) -> str:
+    """Return one line with the gate, and a line for each of the first rejected shots, if there is room.
+
+    `missing` is a sentence about missing parts. It says more than the gate that they block.
+    """
+    gate = comparison.gate
+    words = describe_gate(gate)
+    if gate.state is GateState.BLOCKED and missing:
+        return f"**Blocked**: {_continue(missing)}"
+    if gate.state is GateState.REJECTED and gate.open:
+        words += f", {describe_gate(replace(gate, state=GateState.WAITING))}"
+    text = f"**{gate.state.capitalize()}**: {link(_continue(words), frame.href({'tab': 'changes'}))}"
+    text += _list_rejected(frame, comparison)
+    return f"{text}\n\n{missing}" if missing else text
+
+
+def _continue(sentence: str) -> str:
+    """Return the sentence as it reads after a colon."""
+    return sentence[0].lower() + sentence[1:]
+
+
+def _list_rejected(frame: Frame, comparison: Comparison) -> str:
+    """Return a list with other bullets than the list of groups, so that the two don't become one."""
+    rejected = [shot for shot in comparison.shots if shot.review.state is ReviewState.REJECTED]
+    text = ""
+    for shot in sort_by_importance(rejected)[:_MAX_REJECTED]:
+        line = f"\n* {_write_rejected(frame, shot)}"
+        if size(text + line) > frame.limit // LINK_SHARE:
+            break
+        text += line
+    return f"\n{text}" if text else ""
+
+
+def _write_rejected(frame: Frame, shot: ComparedShot) -> str:
+    """Return who rejected what, and the first line of the note. As code, neither can mention anyone."""
+    tables = TABLES[Marker.LINK]  # the line is markdown on every forge
+    name = link(name_as_code(shot.name), frame.href_of(show_compared(shot, tables)))
+    words = f"{name} · {label((shot.viewport, shot.theme), tables)} · by {name_as_code(shot.review.by)}"
+    note = shot.review.note.strip().partition("\n")[0][:_LONGEST_NOTE].strip()
+    return f"{words}: {code(visible(note))}" if note else words

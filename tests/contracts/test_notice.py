@@ -1,0 +1,114 @@
+"""The number that tells clients to post a new comment: a pair that nobody has seen came after a decision."""
+
+import secrets
+
+import pytest
+import sqlalchemy as sa
+
+from prshots.contract.replies import ComparisonState, Verdict
+from prshots.server.adapters.sql.database.schema import quarantines
+from prshots.server.adapters.sql.review.decisions import SqlReviews
+from prshots.server.domain.comparison.models import (
+    ComparisonRequest,
+    PairKey,
+    PlannedShot,
+    ShotBase,
+    ShotResult,
+    StoredComparison,
+)
+from prshots.server.domain.review.models import Decision, NewDecision
+from support.contract_stores import Stores
+from support.stores_and_records import NOW
+
+BASE = "c" * 40
+
+
+class PullRequest:
+    """Pull request 7, whose shots are compared with the baseline's pixels `base`."""
+
+    def __init__(self, stores: Stores) -> None:
+        self.stores, self.reviews = stores, SqlReviews(stores.database)
+
+    async def push(
+        self,
+        *names: str,
+        verdict: Verdict = Verdict.CHANGED,
+        state: ComparisonState = ComparisonState.COMPARED,
+        is_listed: bool = True,
+        commit: str = "",
+    ) -> str:
+        """Compare images of a new commit, or of this one. A shot's name says which pixels it has: `cart=2`."""
+        commit = commit or secrets.token_hex(20)
+        shots = []
+        for name in names:
+            image = await self.stores.add(name=name.partition("=")[0], commit_sha=commit, sha256=name)
+            base = ShotBase(await self.stores.add(branch="main", kind="baseline"), BASE, is_listed)
+            result = ShotResult(verdict, pixels_before="base", pixels_after=name)
+            shots.append(PlannedShot(image.shot, image, base, result))
+        request = ComparisonRequest(self.stores.project.id, 7, commit, "main", (BASE,))
+        stored = StoredComparison(request, secrets.token_hex(8), state, BASE, 0, NOW, shots)
+        assert await self.stores.comparisons.begin(stored)
+        return commit
+
+    async def decide(self, decision: Decision, name: str, user_id: str = "ann") -> None:
+        shot = name.partition("=")[0], "1280x800", ""
+        pair = PairKey(*shot, "base", name)
+        new = NewDecision(decision, [pair], by=user_id or "token ci", user_id=user_id)
+        assert await self.reviews.decide(self.stores.project.id, 7, new, NOW)
+
+    async def quarantine(self, name: str, until: int) -> None:
+        row = {"id": secrets.token_hex(16), "project_id": self.stores.project.id, "name": name}
+        row |= {"viewport": "1280x800", "theme": "", "reason": "flaky", "created_by": "ann"}
+        row |= {"created_at": NOW, "until": until, "compared": 0, "differed": 0}
+        await self.stores.database.execute(sa.insert(quarantines).values(row))
+
+    async def notice(self) -> int:
+        return await self.reviews.notice(self.stores.project.id, 7)
+
+
+@pytest.fixture
+def pull(stores: Stores) -> PullRequest:
+    return PullRequest(stores)
+
+
+async def test_notice_rises_once_for_unseen_pairs_after_a_decision(pull: PullRequest) -> None:
+    await pull.push("cart=1", "home=1")
+    await pull.push("cart=2")
+    assert await pull.notice() == 0
+    await pull.decide(Decision.APPROVED, "cart=2")
+    await pull.push("cart=2", "home=1")  # seen before the decision
+    assert await pull.notice() == 0
+    await pull.push("cart=3")
+    first = await pull.notice()
+    assert first > 0
+    await pull.push("cart=4", "home=2")
+    await pull.push("cart=3")
+    assert await pull.notice() == first
+    await pull.decide(Decision.REJECTED, "cart=3")
+    assert await pull.notice() == first
+    await pull.push("cart=5")
+    assert await pull.notice() > first
+
+
+async def test_a_decision_that_does_not_stand_causes_no_notice(pull: PullRequest) -> None:
+    await pull.push("cart=1")
+    await pull.decide(Decision.APPROVED, "cart=1")
+    await pull.decide(Decision.WITHDRAWN, "cart=1")
+    await pull.decide(Decision.REJECTED, "cart=1", user_id="")
+    await pull.push("cart=2")
+    assert await pull.notice() == 0
+
+
+async def test_pairs_that_ask_nobody_cause_no_notice(pull: PullRequest) -> None:
+    old = await pull.push("cart=1", "home=1")
+    await pull.decide(Decision.APPROVED, "cart=1")
+    await pull.quarantine("home", until=NOW + 1)
+    await pull.quarantine("menu", until=NOW)
+    await pull.push("home=2")
+    await pull.push("gift=1", verdict=Verdict.NEW)
+    await pull.push("about=1", is_listed=False)
+    await pull.push("cart=2", state=ComparisonState.RUNNING)
+    await pull.push("late=1", commit=old)
+    assert await pull.notice() == 0
+    await pull.push("menu=1")
+    assert await pull.notice() > 0
