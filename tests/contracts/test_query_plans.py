@@ -61,9 +61,9 @@ USER = "growth-1"
 GITHUB = "https://token.actions.githubusercontent.com"
 REVIEWED = """
     INSERT INTO decisions (project_id, pr_number, name, viewport, theme, pixels_before, pixels_after, decision, by,
-                           user_id, at, note)
+                           user_id, at, note, is_newest)
     SELECT 'growth-' || greatest(1, (n - 10000) % 100), n % 100, 'screen-' || n, '1280x800', '', 'before', 'after',
-           'approved', 'ann', 'ann', 0, ''
+           'approved', 'ann', 'ann', 0, '', true
     FROM generate_series(1, 20000) AS n;
     INSERT INTO asked_pairs (project_id, pr_number, pair, after_decision)
     SELECT 'growth-' || greatest(1, (n - 100000) % 100), n % 100, md5(n::text), n / 10
@@ -353,7 +353,7 @@ async def decide_and_send(stores: Stores) -> None:
     decision = NewDecision(Decision.APPROVED, [shots[0].pair.key], "ann")
     reviews = SqlReviews(stores.database)
     assert await reviews.decide(BIG.id, number, decision, NOW)
-    facts = await reviews.facts(BIG.id, {pull: [] for pull in (*range(30), number)}, NOW)
+    facts = await reviews.facts(BIG.id, {pull: [] for pull in (1, 2, number)}, NOW)
     assert len(facts[number].decisions) == 1
 
     outbox = stores.outbox

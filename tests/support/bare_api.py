@@ -20,5 +20,6 @@ def bare_api() -> ErrorBoundary:
         web_url="",
         for_people=[],
         readiness=Readiness({}),
+        start=NOTHING,
         close=NOTHING,
     )

@@ -46,6 +46,7 @@ def create_api(
     web_url: str,
     for_people: Sequence[Route],
     readiness: Readiness,
+    start: Callable[[], None],
     close: Callable[[], Awaitable[None]],
     log_requests: bool = False,
 ) -> ErrorBoundary:
@@ -69,7 +70,7 @@ def create_api(
     ]
     observe = observer("api", names_of(routes), logs=log_requests)
     router = Router(routes, redirect_slashes=False)
-    return ErrorBoundary(router, readiness, observe, close, services.outbox.start)
+    return ErrorBoundary(router, readiness, observe, close, start)
 
 
 def _public_routes(services: PublicServices, slots: BodySlots) -> list[Route]:

@@ -142,6 +142,7 @@ def build_api(
         web_url=settings.web_url,
         for_people=routes_for_people(settings, engines, services, thumbnails),
         readiness=engines.readiness(),
+        start=services.outbox.start,
         close=close,
         log_requests=settings.log_requests,
     )
