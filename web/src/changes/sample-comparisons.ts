@@ -37,6 +37,7 @@ export const comparison = (some: Partial<Comparison> = {}): Comparison => ({
   groups: [],
   gate: { state: "passed", open: 0, reason: "" },
   outdated_notes: [],
+  outbox: [],
   shots: [],
   counts: countByVerdict(some.shots ?? []),
   ...some,
