@@ -239,6 +239,8 @@ def walk(context: BrowserContext, web: str, places: dict[str, str], look: str) -
         "pull": f"{shop}/prs/1042?tab=all",
         "comment": f"{shop}/prs/1042?tab=comment",
         "baselines": f"{shop}/baselines",
+        "noise": f"{shop}/noise",
+        "quarantine": f"{shop}/quarantine",
         "tokens": f"{shop}/tokens",
         "keyless": f"{shop}/tokens?kind=keyless",
         "settings": f"{shop}/settings",
@@ -264,6 +266,11 @@ def walk_dialogs(page: Page, shop: str, look: str) -> None:
     page.get_by_role("button", name="More actions").click()
     page.get_by_role("button", name="Delete screenshots").click()
     take(page, "delete-screenshots", look)
+    page.goto(f"{shop}/prs/1042?{PAIR}")
+    page.keyboard.press("r")
+    page.keyboard.type("The button lost its contrast")
+    take(page, "reject", look)
+    page.keyboard.press("Escape")
     page.goto(f"{shop}/settings")
     page.get_by_label("Maximum age in days").fill("1")
     take(page, "retention", look, whole=True)

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
 
 import httpx
 import pytest
@@ -10,41 +9,11 @@ from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 from support.chromium import NARROW, copied, loaded, too_wide_for_a_phone, violations
 from support.drawn_pages import drawn_page, sha
+from support.drawn_shop import PLAIN, RED, VIEWPORT, Shop
 from support.service import Service, upload
 from support.signed_in_people import Person
 
 pytestmark = pytest.mark.slow
-
-PLAIN, RED = drawn_page(), drawn_page(button="red")
-VIEWPORT = "320x240"
-
-
-class Shop(NamedTuple):
-    """A project whose pull request 7 has a shot of each verdict."""
-
-    id: str
-    ci: httpx.Client
-
-    def baseline(self, commit: str, name: str, image: bytes = PLAIN) -> None:
-        about = {"viewport": VIEWPORT, "commit_sha": sha(commit), "branch": "main"}
-        upload(self.ci, image, path="/v1/baseline", name=name, **about).raise_for_status()
-
-    def push(self, pr_number: int, commit: str, before: bytes | None = None, **shots: bytes) -> None:
-        """Upload shots, each as a pair with this before image if there is one."""
-        about = {"viewport": VIEWPORT, "pr_number": pr_number, "commit_sha": sha(commit)}
-        for name, image in shots.items():
-            upload(self.ci, image, name=name, before=before, **about).raise_for_status()
-
-    def compare(self, pr_number: int, commit: str, *bases: str, **fields: object) -> dict[str, Any]:
-        body = {"pr_number": pr_number, "commit_sha": sha(commit), "branch": "main"} | fields
-        reply = self.ci.post(
-            "/v1/compare", json=body | {"commits": [sha(base) for base in bases]}, timeout=60
-        )
-        assert reply.status_code == 200, reply.text
-        return dict(reply.json())
-
-    def page(self, pr_number: int = 7, query: str = "") -> str:
-        return f"/projects/{self.id}/prs/{pr_number}{query}"
 
 
 @pytest.fixture(scope="module")

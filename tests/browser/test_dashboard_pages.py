@@ -566,6 +566,8 @@ def addresses(service: Service, ann: Person) -> dict[str, str]:
     claims = {"repository": f"a-long-name/{'x' * 60}", "ref": "refs/pull/*"}
     ann.ask("POST", f"/projects/{project}/trusts", issuer=GITHUB, claims=claims).raise_for_status()
     at, team = f"/projects/{project}", ann.organization()
+    quarantined = {"name": "checkout/cart", "viewport": "375x812", "theme": "", "reason": "x" * 60, "days": 3}
+    ann.ask("POST", f"{at}/quarantines", **quarantined).raise_for_status()
     sign_in(service, "carol").close()
     ann.ask("POST", f"/organizations/{team}/invitations", login="carol").raise_for_status()
     with sign_in(service) as eve:
@@ -586,6 +588,8 @@ def addresses(service: Service, ann: Person) -> dict[str, str]:
         "without a token": f"{at}/tokens?kind=keyless",
         "settings": f"{at}/settings",
         "set-up": f"{at}/setup",
+        "nothing alternates": f"{at}/noise",
+        "quarantine": f"{at}/quarantine",
         "usage": f"{at}/usage",
         "own organization": f"/organizations/{ann.organization_id}",
         "organization": f"/organizations/{team}",

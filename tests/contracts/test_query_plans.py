@@ -35,6 +35,7 @@ from prshots.server.domain.images.models import Image, ShotKey
 from prshots.server.domain.outbox.models import Attempt
 from prshots.server.domain.projects.models import Project, ProjectReference, Trust
 from prshots.server.domain.review.models import Decision, NewDecision
+from prshots.server.domain.review.noise import Quarantine
 from prshots.server.domain.upkeep.sweep import sweep
 from support.contract_stores import Stores
 from support.stores_and_records import a_project, a_token, an_image, engines_of
@@ -47,40 +48,43 @@ pytestmark = pytest.mark.slow
 IMAGES = int(os.environ.get("QUERY_PLAN_IMAGES", "200000"))
 PROJECTS = 100
 FILL = Path(__file__).parents[2] / "bench" / "measurements" / "growth.sql"
-GROWN = {
-    *("images", "pulls", "tokens", "trusts", "sessions", "uploads_by_day"),
-    *("decisions", "asked_pairs", "outbox"),
+GROWN = {"images", "pulls", "tokens", "trusts", "sessions", "uploads_by_day", "decisions", "asked_pairs"} | {
+    "outbox",
+    "branch_pixels",
 }
+# A fifth is the big project's. Some rows are due, some failed, and few are due to be removed.
+OUTBOX = """
+INSERT INTO connections VALUES ('growth-1', 'gitea', '', 'acme/shop', '', '', '', 0);
+INSERT INTO outbox (project_id, pr_number, kind, version, first_due_at, due_at, error)
+SELECT 'growth-' || CASE WHEN n % 5 = 0 THEN 1 ELSE 2 + n % 99 END, n, kind, 1,
+       extract(epoch FROM now())::bigint - CASE WHEN n % 500 = 1 THEN 40 * 86400 ELSE 0 END,
+       CASE WHEN n % 500 = 0 THEN extract(epoch FROM now())::bigint - 3600 END, CASE WHEN n % 500 = 5 THEN 'refused' ELSE '' END
+FROM generate_series(1, 50000) AS n, (VALUES ('status'), ('comment')) AS kinds (kind)
+"""
 DUE = 1000
 MOST_ROWS = 500
 """How many rows a statement may read: a few for each row that a page shows or, in a sweep, each row that is due."""
 
 NOW = int(time.time())
+CHANGES = f"""
+INSERT INTO branch_pixels (project_id, branch, commit_sha, name, viewport, theme, image_id, pixels, created_at)
+SELECT 'growth-' || number % {PROJECTS}, 'main', number / {DUE}, 'screen-' || number % {DUE}, '1280x800', '',
+number, number % 2, {NOW} FROM generate_series(1, {IMAGES // 4}) AS number
+"""
 BIG = Project("growth-1", "growth-000001", "local", "local", Policy.RETAIN_DAYS, 30, 0)
 USER = "growth-1"
 GITHUB = "https://token.actions.githubusercontent.com"
 REVIEWED = """
     INSERT INTO decisions (project_id, pr_number, name, viewport, theme, pixels_before, pixels_after, decision, by,
                            user_id, at, note, is_newest)
-    SELECT 'growth-' || greatest(1, (n - 10000) % 100), n % 100, 'screen-' || n, '1280x800', '', 'before', 'after',
+    SELECT 'growth-' || greatest(1, (n - 10000) % 100), n % 1000, 'screen-' || n, '1280x800', '', 'before', 'after',
            'approved', 'ann', 'ann', 0, '', true
     FROM generate_series(1, 20000) AS n;
     INSERT INTO asked_pairs (project_id, pr_number, pair, after_decision)
     SELECT 'growth-' || greatest(1, (n - 100000) % 100), n % 100, md5(n::text), n / 10
     FROM generate_series(1, 120000) AS n;
 """
-"""A big project with 10,000 decisions about 100,000 pairs in 100 pull requests, among others."""
-
-SENT = """
-    INSERT INTO connections VALUES ('growth-1', 'gitea', '', 'acme/shop', '', '', '', 0);
-    INSERT INTO outbox (project_id, pr_number, kind, version, first_due_at, due_at, error)
-    SELECT 'growth-' || CASE WHEN n % 5 = 0 THEN 1 ELSE 2 + n % 99 END, n, kind, 1,
-           extract(epoch FROM now())::bigint - CASE WHEN n % 500 = 1 THEN 40 * 86400 ELSE 0 END,
-           CASE WHEN n % 500 = 0 THEN extract(epoch FROM now())::bigint - 3600 END,
-           CASE WHEN n % 500 = 5 THEN 'refused' ELSE '' END
-    FROM generate_series(1, 50000) AS n, (VALUES ('status'), ('comment')) AS kinds (kind)
-"""
-"""The outbox: 200 rows are due, 200 failed, and 200 are old. A fifth of each is the big project's."""
+"""A big project with 10,000 decisions in 1,000 pull requests and 100,000 pairs in 100, among others."""
 
 OLD_SESSIONS = "DELETE FROM sessions WHERE sessions.created_at <"
 EXPLAINING = {
@@ -144,8 +148,9 @@ def filled(postgresql: "PostgreSQL") -> str:
             [str(IMAGES), str(PROJECTS)],
         )
         connection.execute(FILL.read_bytes())
+        connection.execute(CHANGES)
         connection.execute(REVIEWED)
-        connection.execute(SENT)
+        connection.execute(OUTBOX)
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("VACUUM ANALYZE")
     return url
@@ -197,6 +202,30 @@ async def show_a_pair(stores: Stores) -> None:
     assert await stores.records.before_images([before.id])
     await stores.records.schedule([after.id], NOW)
     assert await stores.records.remove_images([after.id, before.id]) == 1
+
+
+async def review_noise(stores: Stores) -> None:
+    """Review a pull request whose shots alternate on main, and quarantine one of them."""
+    name, number = "screen-1", secrets.randbelow(10**9)
+    base = await stores.add(branch="main", kind="baseline", name=name, commit_sha="b" * 40, uploaded_at=NOW)
+    known = await stores.baselines.reuse(BIG.id, "main", "b" * 40, [(ShotKey(name, "1280x800", ""), "")], NOW)
+    assert known == [None]
+    image = await stores.add(name=name, pr_number=number, uploaded_at=NOW)
+    await stores.comparisons.identify({image.id: "1"})
+    result = ShotResult(Verdict.CHANGED, pixels_before="0", pixels_after="1")
+    shot = PlannedShot(image.shot, image, ShotBase(base, "b" * 40, is_listed=True), result)
+    request = ComparisonRequest(BIG.id, number, image.commit_sha, "main")
+    begun = StoredComparison(request, "run", ComparisonState.COMPARED, None, 0, NOW, [shot])
+    assert await stores.comparisons.begin(begun)
+    assert (await stores.reviews.facts(BIG.id, {number: [image.shot]}, NOW))[number].histories
+    assert await stores.reviews.version(BIG.id, number, NOW)
+    quarantine = Quarantine(secrets.token_hex(6), BIG.id, *image.shot, "flaky", "ann", NOW, NOW + 60)
+    assert await stores.noise.quarantine(quarantine, 1000)
+    assert await stores.noise.end_quarantine(BIG.id, quarantine.id, NOW)
+    assert await stores.noise.discard_old(NOW, 500) == 0
+    await stores.records.schedule([base.id], NOW)
+    await stores.records.close_pr(BIG.id, number, NOW, schedule=True)
+    assert await stores.records.remove_images([image.id, base.id]) == 2
 
 
 async def close(stores: Stores) -> None:
@@ -274,7 +303,7 @@ async def list_images(stores: Stores) -> None:
 
 
 async def review(stores: Stores) -> None:
-    """Ask about a pair in a pull request with 100 decisions and 1,000 pairs, among those of 99 others."""
+    """Ask about a pair in a pull request with 10 decisions and 1,000 pairs, among those of others."""
     pull, reviews = {"pr_number": 50, "uploaded_at": NOW - 20 * 86_400}, SqlReviews(stores.database)
     image, base = await stores.add(**pull), await stores.add(branch="main", kind="baseline")
     changed = ShotResult(Verdict.CHANGED, pixels_before="before", pixels_after=secrets.token_hex(32))
@@ -283,7 +312,7 @@ async def review(stores: Stores) -> None:
     state = ComparisonState.COMPARED
     assert await stores.comparisons.begin(StoredComparison(request, "run", state, None, 0, NOW, [shot]))
     assert await reviews.notice(BIG.id, 50) >= 9900
-    assert len((await reviews.facts(BIG.id, {50: [image.shot]}, NOW))[50].decisions) == 100
+    assert len((await reviews.facts(BIG.id, {50: [image.shot]}, NOW))[50].decisions) == 10
     assert await reviews.version(BIG.id, 50, NOW)
     await stores.records.schedule([image.id, base.id], NOW)
     assert await stores.records.remove_images([image.id, base.id]) == 2
@@ -343,7 +372,7 @@ async def look_after(stores: Stores) -> None:
     assert await upkeep.count_overdue(NOW - 86_400, 100) <= 100
 
 
-async def decide_and_send(stores: Stores) -> None:
+async def review_and_send(stores: Stores) -> None:
     """Decide, and send what that causes, among 10,000 decisions and 100,000 rows of the outbox."""
     image = await stores.add(pr_number=(number := secrets.randbelow(10**9)), uploaded_at=NOW)
     request = ComparisonRequest(BIG.id, number, image.commit_sha, "main", (), is_complete=True)
@@ -353,7 +382,7 @@ async def decide_and_send(stores: Stores) -> None:
     decision = NewDecision(Decision.APPROVED, [shots[0].pair.key], "ann")
     reviews = SqlReviews(stores.database)
     assert await reviews.decide(BIG.id, number, decision, NOW)
-    facts = await reviews.facts(BIG.id, {pull: [] for pull in (1, 2, number)}, NOW)
+    facts = await reviews.facts(BIG.id, {pull: [] for pull in (*range(30), number)}, NOW)
     assert len(facts[number].decisions) == 1
 
     outbox = stores.outbox
@@ -371,10 +400,11 @@ async def decide_and_send(stores: Stores) -> None:
 
 
 WORK = (
-    decide_and_send,
+    review_and_send,
     upload_and_delete,
     show_a_pair,
     refer_to_known_images,
+    review_noise,
     close,
     look_at_token,
     exchange_token,

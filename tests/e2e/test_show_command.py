@@ -69,13 +69,24 @@ def test_from_nothing_to_a_pull_request_with_before_and_after(desk: AgentDesk) -
 
     desk.forge.write_on_line("bob", "Why 12 px?\x1b[2J")
     desk.forge.review_as("bob", "REQUEST_CHANGES")
-    line, review = json.loads(desk.prshots("feedback", "--json")[0])["comments"]  # ours is left out
+    desk.reject("checkout/cart", note="Too gold.\nUse @orange.\x1b[2J", pin={"x": 0.41, "y": 0.2})
+    found = json.loads(desk.prshots("review", "--json")[0])
+    line, review = found["comments"]  # ours is left out
     assert (line["place"], line["updated_at"]) == ("cart.css:12", "2026-04-12T09:00:00Z")
     assert (review["author"], review["state"], review["untrusted_text"]) == ("bob", "changes_requested", "")
-    out, said = desk.prshots("feedback")
+    assert (found["gate"]["state"], found["reviews"]) == ("rejected", {"rejected": 1})
+    out, said = desk.prshots("review")
+    assert out.startswith(
+        "rejected: Changes were rejected\n\nrejected  checkout/cart  320x240  changed\n    token, "
+    )
+    assert " at 41% from the left, 20% from the top\n    Too gold.\n    Use @orange.\\x1b[2J\n    http" in out
     assert "not an instruction" in said
     assert "    Why 12 px?\\x1b[2J\n" in out
     assert "bob  changes_requested  2026-04-12T08:00:00Z" in out
+
+    alone = json.loads(desk.prshots("review", "--json", "--pr", str(number), PRSHOTS_FORGE_TOKEN="")[0])
+    assert alone["gate"] == found["gate"]
+    assert alone["comments_missing"].startswith("no token for Gitea")
 
     desk.shop.commit("Review: another color")
     assert "1 changed" in desk.prshots("compare")[1]  # of the commit with screenshots

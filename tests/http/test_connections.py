@@ -273,6 +273,8 @@ class TestKeys:
         self, shop: Service, gitea: GiteaLookAlike
     ) -> None:
         assert store(shop, gitea).kid == "k1"
+        signs = shop.run("keys", "retire", "k1", check=False)
+        assert "run `prshots keys rotate` first" in signs.stderr
         shop.run("keys", "rotate")
         assert stored(shop).kid == "k2"
         shop.run("keys", "retire", "k1")

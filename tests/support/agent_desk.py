@@ -44,6 +44,14 @@ class AgentDesk:
             assert secret not in done.stdout + done.stderr
         return done.stdout, done.stderr
 
+    def reject(self, name: str, **more: object) -> None:
+        """Reject a shot, as a program with the token does."""
+        with self.service.client(self.token) as client:
+            found = client.get("/v1/compare", params={"pr_number": self.forge.pr_number}).json()
+            pairs = [shot for shot in found["shots"] if shot["name"] == name]
+            body = {"pr_number": self.forge.pr_number, "pairs": pairs, **more}
+            client.post("/v1/reject", json=body).raise_for_status()
+
     def screenshot(self, name: str, label: str = "", button: str = "#0060df") -> str:
         """Draw a page into a folder outside the checkout, and return its path."""
         folder = self.shop.folder.parent / "screenshots"

@@ -4,7 +4,6 @@ Hypothesis chooses the order in which the jobs' calls arrive, which no HTTP serv
 with each forge are in `http/test_forges.py`.
 """
 
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -17,7 +16,8 @@ from hypothesis import strategies as st
 from prshots.contract.comments import Marker
 from prshots.contract.errors import ForgeError, ForgeRefusedError, NotFoundError
 from prshots.forges import Comment
-from prshots.forges.sticky_comment import ROUNDS, Posted, PostOutcome, keep_current
+from prshots.forges.sticky_comment import ROUNDS, Posted, PostOutcome, keep_current, notice_in
+from prshots.server.adapters.forges.delivery import _update_comment_of_job
 from support.vectors import cases
 
 MARKER = "<!-- svc:pr-7 -->"
@@ -152,11 +152,6 @@ def text_of(count: int, notice: int = 0) -> str:
     return f"{MARKER}{Marker.HTML.notice_line(notice)}\n{count} screenshots"
 
 
-def notice_in(text: str) -> int:
-    found = re.search(r"svc:notice-(\d+)", text)
-    return int(found[1]) if found else 0
-
-
 @given(
     choices=st.lists(st.integers(0, 2), max_size=60),
     jobs=st.integers(2, 3),
@@ -242,3 +237,13 @@ def test_posting_makes_the_expected_changes(case: dict[str, Any]) -> None:
     left = [{"author": comment.author, "body": comment.body} for comment in conversation.comments]
     assert left == case["left"]
     assert forge.asked_who == case.get("asks_who_we_are", forge.asked_who)
+
+
+def test_the_service_leaves_news_to_the_job_that_owns_the_comment() -> None:
+    """Otherwise the job would find its news in the comment, and reviewers would get no notice."""
+    conversation, job = Conversation(), "github-actions[bot]"
+    conversation.write(job, text_of(1))
+    forge: Any = MemoryForge(conversation)
+    for count, notice, shown in ((2, 0, text_of(2)), (3, 1, text_of(2))):
+        assert _update_comment_of_job(forge, 7, text_of(count, notice))
+        assert conversation.bodies(job) == [shown]

@@ -5,6 +5,8 @@ import { MeContext } from "./lib/me";
 import { match, useLocation } from "./lib/router";
 import { useSignal } from "./lib/signal";
 import type { Me, Project } from "./lib/types";
+import { NoisePage } from "./noise/noise-page";
+import { QuarantinePage } from "./noise/quarantine-page";
 import { OrganizationPage } from "./organization/organization-page";
 import { ProjectsPage } from "./projects/projects-page";
 import { PullPage } from "./pull/pull-page";
@@ -85,6 +87,10 @@ function projectPage(path: string, projectId: string, part: string): ComponentCh
       return <BaselinesPage key={path} projectId={projectId} />;
     case "staged":
       return <StagedPage key={path} projectId={projectId} />;
+    case "noise":
+      return <NoisePage key={path} projectId={projectId} />;
+    case "quarantine":
+      return <QuarantinePage key={path} projectId={projectId} />;
     case "usage":
       return <UsagePage key={path} projectId={projectId} />;
     case "tokens":

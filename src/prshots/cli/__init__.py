@@ -17,7 +17,6 @@ from prshots.cli import (
     delete,
     doctor,
     expire,
-    feedback,
     gate,
     keys,
     login_link,
@@ -25,6 +24,7 @@ from prshots.cli import (
     migrate,
     move,
     projects,
+    review,
     serve,
     show,
     sweep,
@@ -66,7 +66,7 @@ client(help=stated_help("comment"))(comment.comment)
 client(help=stated_help("gate"))(gate.gate)
 client(help=stated_help("expire"))(expire.expire)
 client(help=stated_help("delete"))(delete.delete)
-client()(feedback.feedback)
+client()(review.review)
 client()(mcp.mcp)
 server()(serve.serve)
 server()(sweep.sweep)

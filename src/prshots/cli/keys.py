@@ -95,9 +95,9 @@ def retire(
 
     settings = settings_from(config)
     keys = key_file(settings)
-    keys.ring()  # reports a missing or invalid file
+    older = {key.kid for key in keys.ring().keys[1:]}  # reports a missing or invalid file
     connected = run_with(use_database(settings), lambda database: SqlConnections(database).connections())
-    if any(found.kid == kid for found in connected):
+    if kid in older & {found.kid for found in connected}:
         raise ConflictError(
             f"key {kid!r} encrypts tokens of connections: run `prshots sweep`, which encrypts them with the "
             "first key"

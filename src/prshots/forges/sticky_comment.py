@@ -51,7 +51,7 @@ def keep_current(
     for _ in range(ROUNDS):
         kept = ours.keep_one()
         text = render()
-        if (kept is None or read_notice(text) > read_notice(kept.body)) and creating():
+        if (kept is None or notice_in(text) > notice_in(kept.body)) and creating():
             kept = ours.create(text)
             posted = Posted(PostOutcome.CREATED, kept.url)
         elif kept is None:
@@ -97,7 +97,7 @@ class OurComments:
         New notices, concurrent jobs and lost replies create them.
         """
         found = self.all()
-        kept = max(found, key=lambda comment: read_notice(comment.body), default=None)
+        kept = max(found, key=lambda comment: notice_in(comment.body), default=None)
         if self._me:  # otherwise they may not be ours: only an attempt to change them tells
             for comment in found:
                 if comment is not kept:
@@ -124,7 +124,7 @@ class OurComments:
         return self._me is None or is_made or (self._me != "" and comment.author == self._me)
 
 
-def read_notice(text: str) -> int:
+def notice_in(text: str) -> int:
     """Return the number in the line after the marker, or 0 if there is none."""
     found = _NOTICE.match(text.lstrip(_BLANK))
     return int(found[1]) if found else 0

@@ -10,12 +10,12 @@ from prshots.client.ci import detect_job
 from prshots.client.ci.checkout import commit_of, head_commit
 from prshots.client.ci.overrides import with_forge_variables
 from prshots.client.compare import compare_with_base, find_newest_commit, summary, view_and_page
-from prshots.client.feedback import read_feedback
 from prshots.client.heads import Head, current_head, find_local_checkout
 from prshots.client.job_forge import forge_of
 from prshots.client.keyless import token_source
 from prshots.client.move_staged import move_staged
 from prshots.client.post_comment import Composer, post
+from prshots.client.review import read_review
 from prshots.client.service import Client
 from prshots.client.show import Pairs, show
 from prshots.client.upload import UploadOutcome
@@ -101,9 +101,9 @@ class CheckoutTools:
             "dashboard_url": dashboard_url or None,
         }
 
-    def feedback(self, pr: int | None) -> dict[str, Any]:
-        head = self.head(pr)
-        return read_feedback(head.job, head.pr_number, self._say)
+    def review(self, pr: int | None) -> dict[str, Any]:
+        with self.connect() as service:
+            return read_review(service, self.head(pr), self._say)
 
     def upload_url(
         self, *, name: str, viewport: str, content_type: str, theme: str, with_before: bool, pr: int | None

@@ -13,12 +13,16 @@ import { isSameShot, shotId } from "../gallery/shot-key";
 import { Toolbar } from "../gallery/toolbar";
 import { useShotFilter } from "../gallery/use-shot-filter";
 import { compareCommand } from "../lib/commands";
-import { capitalize, formatCount, formatNumber, isSameCommit, shortSha } from "../lib/format";
+import { capitalize, describeRetry, formatCount, formatNumber, isSameCommit, shortSha } from "../lib/format";
 import type { Live } from "../lib/live";
 import { Link, useLocation } from "../lib/router";
 import type { Comparison, LatestComparison, PullRequest } from "../lib/types";
 import { useCloseViewer } from "../lightbox/use-close-viewer";
 import { type OpenShot, openShotFrom, type PullUrls, pageHref } from "../pull/urls";
+import { OutdatedNotes } from "../review/notes-panel";
+import { ReviewBar } from "../review/review-bar";
+import { usePageReview } from "../review/use-page-review";
+import { useReviewDesk } from "../review/use-review-desk";
 import { Command, Empty, Failed, Mono } from "../ui";
 import { arePairs, describeDone, describeState } from "./descriptions";
 import { sortByGroup, toSections } from "./groups";
@@ -32,7 +36,6 @@ import {
   keepOrder,
   listCounts,
   type ShotWithVerdict,
-  shotsWithVerdict,
 } from "./verdicts";
 
 interface ChangesProps {
@@ -47,7 +50,7 @@ export function Changes({ urls, prNumber, pull, latest, onHelp }: ChangesProps) 
   const { data, error, refresh } = latest;
   if (!data) return error ? <Failed error={error} retry={refresh} /> : <GallerySkeleton />;
   if (!data.comparison) return <NotComparedYet {...{ prNumber, pull }} />;
-  return <ComparisonView comparison={data.comparison} {...{ urls, prNumber, pull, onHelp }} />;
+  return <ComparisonView comparison={data.comparison} {...{ urls, prNumber, pull, onHelp, refresh }} />;
 }
 
 function NotComparedYet({ prNumber, pull }: Pick<ChangesProps, "prNumber" | "pull">) {
@@ -63,14 +66,16 @@ function NotComparedYet({ prNumber, pull }: Pick<ChangesProps, "prNumber" | "pul
 
 interface ComparisonViewProps extends Omit<ChangesProps, "latest"> {
   comparison: Comparison;
+  refresh: () => Promise<void>;
 }
 
-function ComparisonView({ urls, prNumber, pull, comparison, onHelp }: ComparisonViewProps) {
+function ComparisonView({ urls, prNumber, pull, comparison, onHelp, refresh }: ComparisonViewProps) {
   const { query } = useLocation();
   const filterInput = useShotFilter(urls, "changes");
   const { filter } = filterInput;
-  const { shots, branch, counts, groups } = comparison;
-  const all = useMemo(() => shotsWithVerdict(shots), [shots]);
+  const { branch, counts, groups, gate, outdated_notes } = comparison;
+  const desk = useReviewDesk(urls, comparison, refresh);
+  const all = desk.shots;
   const inVerdict = useMemo(() => filterByVerdict(all, filter.verdict), [all, filter.verdict]);
   const sorted = useMemo(() => sortByGroup(inVerdict, groups), [inVerdict, groups]);
   const inOrder = useStableOrder(
@@ -82,6 +87,7 @@ function ComparisonView({ urls, prNumber, pull, comparison, onHelp }: Comparison
   const found = sections.flatMap((section) => section.shots);
   const openShot = openShotFrom(query);
   const close = useCloseViewer(urls, "changes", filter, openShot);
+  const actions = usePageReview(desk, found, urls, filter);
   return (
     <>
       <div class="base">
@@ -108,13 +114,15 @@ function ComparisonView({ urls, prNumber, pull, comparison, onHelp }: Comparison
               </button>
             )}
           </Toolbar>
-          <PairSheet {...{ sections, branch, urls, filter, isWhole }} group={query.get("group")} />
+          <PairSheet {...{ sections, branch, urls, filter, isWhole, actions }} group={query.get("group")} />
           {found.length === 0 && <NoChanges {...{ urls, filter, comparison }} />}
+          {outdated_notes.length > 0 && <OutdatedNotes notes={outdated_notes} />}
+          <ReviewBar {...{ desk, gate, actions }} inView={found} />
         </>
       )}
       {openShot && (
         <PairViewer
-          {...{ openShot, groups, branch, urls, filter, onHelp }}
+          {...{ openShot, comparison, desk, urls, filter, refresh, onHelp }}
           order={orderOf(openShot, found, all)}
           onClose={close}
         />
@@ -173,6 +181,11 @@ function ComparisonStatus({
           {words.command && <Command command={words.command} />}
         </div>
       )}
+      {comparison.outbox.map(({ kind, error, next_at }) => (
+        <p key={kind} class="base-state" data-state="failed" role="status">
+          <strong>The {kind} was not sent</strong> {error}. {describeRetry(next_at)}
+        </p>
+      ))}
       {isNewer && (
         <p class="base-state" data-state="newer">
           <strong>Not the newest commit</strong> The screenshots of <Sha sha={pull.last_commit} /> are not

@@ -1,12 +1,13 @@
 /** The shots of a comparison by group. Pure. */
 import { formatCount } from "../lib/format";
 import { sortNaturally } from "../lib/natural-order";
-import type { Comparison, GroupKind } from "../lib/types";
+import type { Comparison, GroupKind, ReviewState } from "../lib/types";
+import { listApprovers } from "../review/reviews";
 import { describeVerdict, type ShotWithVerdict } from "./verdicts";
 
-/** Shots under one heading: a group, or the shots of a verdict without groups. */
+/** Shots under one heading: a group, the shots of a verdict without groups, or shots that nobody has to review. */
 export interface Section {
-  /** The group’s id, or the verdict. */
+  /** The group’s id, the verdict, or the state of the reviews. */
   id: string;
   title: string;
   /** null if this isn’t a group. */
@@ -27,8 +28,9 @@ export function toSections(shots: ShotWithVerdict[], groups: Comparison["groups"
   const known = new Map(groups.map((group) => [group.id, group]));
   const sections = new Map<string, Section>();
   for (const shot of shots) {
-    const group = known.get(shot.group);
-    const id = group?.id ?? shot.verdict;
+    const quiet = QUIET[shot.review.state];
+    const group = quiet ? undefined : known.get(shot.group);
+    const id = group?.id ?? (quiet ? shot.review.state : shot.verdict);
     const section = sections.get(id) ?? {
       id,
       title: group?.title ?? "",
@@ -38,11 +40,27 @@ export function toSections(shots: ShotWithVerdict[], groups: Comparison["groups"
     section.shots.push(shot);
     sections.set(id, section);
   }
-  return [...sections.values()].map((section) => ({
+  const all = [...sections.values()].map((section) => ({
     ...section,
-    title: section.title || verdictTitle(section),
+    title: section.title || sectionTitle(section),
     shots: leadFirst(section.shots),
   }));
+  return [...all.filter((section) => !isQuiet(section)), ...all.filter(isQuiet)];
+}
+
+/** Shots that need no decision, at the end of the page: the words after their count. */
+const QUIET: Partial<Record<ReviewState, string>> = {
+  seen_before: "alternating as before",
+  quarantined: "in quarantine",
+};
+
+export const isQuiet = ({ id }: Section): boolean => id in QUIET;
+
+/** The line that a section folds to if there is nothing left to look at: "6 screenshots approved by ann". */
+export function foldedTitle(section: Section): string | null {
+  if (isQuiet(section)) return section.title;
+  if (section.shots.some(({ review }) => review.state !== "approved")) return null;
+  return `${formatCount(section.shots.length, "screenshot")} approved by ${listApprovers(section.shots)}`;
 }
 
 function leadFirst(shots: ShotWithVerdict[]): ShotWithVerdict[] {
@@ -50,9 +68,9 @@ function leadFirst(shots: ShotWithVerdict[]): ShotWithVerdict[] {
   return lead ? [lead, ...shots.filter((shot) => shot !== lead)] : shots;
 }
 
-const verdictTitle = ({ shots }: Section): string => {
-  const verdict = shots[0]?.verdict ?? "changed";
-  return `${formatCount(shots.length, "screenshot")} ${describeVerdict(verdict)}`;
+const sectionTitle = ({ id, shots }: Section): string => {
+  const words = QUIET[id as ReviewState] ?? describeVerdict(shots[0]?.verdict ?? "changed");
+  return `${formatCount(shots.length, "screenshot")} ${words}`;
 };
 
 export interface IndexEntry {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { KEYS, keyAction, pageKeyAction } from "../lightbox/keys";
+import { KEYS, keyAction, pageKeyAction, reviewKey } from "../lightbox/keys";
 import { key } from "../lightbox/sample-keys";
 import { pairKeyAction } from "./pair-keys";
 
@@ -10,8 +10,10 @@ test("digits choose the mode, letters do the rest, n and p choose the change", (
   expect(["1", "2", "3", "4"].map((name) => action(name))).toEqual(
     ["side", "slider", "overlay", "diff"].map((mode) => ({ do: "mode", mode })),
   );
-  expect(["B", "d", "l", "h", "o"].map((name) => action(name))).toEqual(
-    ["boxes", "region", "list", "history", "original"].map((name) => ({ do: name })),
+  expect(["B", "d", "l", "h", "o", "m", "a", "r", "g", "u"].map((name) => action(name))).toEqual(
+    ["boxes", "region", "list", "history", "original", "notes", "approve", "reject", "group", "undo"].map(
+      (name) => ({ do: name }),
+    ),
   );
   for (const name of ["n", "j", "ArrowRight"]) expect(action(name)).toEqual({ do: "go", step: "next" });
   for (const name of ["p", "k", "ArrowLeft"]) expect(action(name)).toEqual({ do: "go", step: "previous" });
@@ -36,8 +38,9 @@ test("every key in the help does something where the help says", () => {
     KEYS.filter((section) => where.test(section.where))
       .flatMap(({ keys }) => keys.flatMap(([listed]) => listed.split(" ")))
       .filter((name) => name !== "Esc" && !actionOf(names[name] ?? name)); // the dialog handles Esc
-  expect(idle(/^Everywhere|a viewer|a change$/, action)).toEqual([]);
+  expect(idle(/^Everywhere|^Review|a viewer|a change$/, action)).toEqual([]);
   expect(idle(/^Everywhere|a viewer|a screenshot$/, (name) => keyAction(key(name), still))).toEqual([]);
   const onPage = idle(/^Everywhere|gallery$/, (name) => pageKeyAction(key(name)));
+  expect(idle(/^Review/, (name) => reviewKey(key(name)))).toEqual([]);
   expect(onPage).toEqual(["Enter"]); // a link handles Enter, or the filter
 });

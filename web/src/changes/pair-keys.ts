@@ -1,12 +1,13 @@
 /** What a key does in the pair viewer. */
 
-import { type KeyAction, type KeyPress, keyAction } from "../lightbox/keys";
+import { type KeyAction, type KeyPress, keyAction, type ReviewKey, reviewKey } from "../lightbox/keys";
 import { MODES, type Mode } from "../pull/urls";
 
 type PairKeyAction =
   | Exclude<KeyAction, { do: "details" }>
   | { do: "mode"; mode: Mode }
-  | { do: "boxes" | "region" | "list" | "history" | "original" };
+  | { do: "boxes" | "region" | "list" | "history" | "original" | "notes" }
+  | { do: ReviewKey };
 
 const OWN: Record<string, PairKeyAction> = {
   b: { do: "boxes" },
@@ -14,6 +15,7 @@ const OWN: Record<string, PairKeyAction> = {
   l: { do: "list" },
   h: { do: "history" },
   o: { do: "original" },
+  m: { do: "notes" },
 };
 
 /** Like the lightbox, plus a digit for each mode and its own letters. Pairs have no other commits and no details. */
@@ -23,6 +25,8 @@ export function pairKeyAction(event: KeyPress, pans: { x: boolean; y: boolean })
   if (isPlain && mode) return { do: "mode", mode };
   const own = OWN[event.key.toLowerCase()];
   if (isPlain && own) return own;
+  const review = reviewKey(event);
+  if (review) return { do: review };
   const action = keyAction(event, pans);
   if (!action || action.do === "details") return null;
   const isCommit = action.do === "go" && (action.step === "newer" || action.step === "older");

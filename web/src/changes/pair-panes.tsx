@@ -6,6 +6,7 @@ import type { Step } from "../lightbox/keys";
 import { drawnStyle, StageFrame, StageImage } from "../lightbox/stage";
 import type { Zoom } from "../lightbox/use-zoom";
 import type { Mode } from "../pull/urls";
+import { type Mark, PinMark } from "../review/pin-mark";
 import { useThumbnailErrors } from "../thumbnails/thumbnail";
 import { Mono } from "../ui";
 import { alignPieces, pieceStyle, relativeRegion, relativeSize } from "./pair-layout";
@@ -30,10 +31,15 @@ interface PairPanesProps {
   /** Receives the frame of the second image. */
   setOther: (element: HTMLElement | null) => void;
   go: (step: Step) => void;
+  /** The pin in the after image, if there is one. */
+  mark: Mark | undefined;
+  /** Takes a click on an image. Returns false if it should zoom instead. */
+  placePin: (event: MouseEvent) => boolean;
 }
 
 export function PairPanes(props: PairPanesProps) {
   const { shot, mode, images, zoom, branch, withBoxes, region, mix, setMix, setOther, go } = props;
+  const { mark, placePin } = props;
   if (!shot) {
     return (
       <StageFrame label="No image" zoom={zoom} setFrame={zoom.setStage} go={go}>
@@ -46,7 +52,7 @@ export function PairPanes(props: PairPanesProps) {
   const lead: PairSide = mode === "diff" ? "diff" : isSide ? "before" : only;
   const isMixed = mode === "slider" || mode === "overlay";
   const boxes = withBoxes && <Boxes shot={shot} current={region} whole={images.size} />;
-  const layer = (which: PairSide) => <Layer which={which} images={images} />;
+  const layer = (which: PairSide) => <Layer which={which} images={images} mark={mark} />;
   const caption = (which: PairSide) => <Caption {...{ which, shot, branch }} />;
   const style = { "--mix": `${mix}%`, "--opacity": mix / 100 } as CSSProperties;
   return (
@@ -57,6 +63,7 @@ export function PairPanes(props: PairPanesProps) {
           zoom={zoom}
           setFrame={zoom.setStage}
           go={go}
+          onPick={placePin}
         >
           <div ref={zoom.imageBox} class="image-box" style={drawnStyle(zoom)}>
             {isMixed ? (
@@ -79,7 +86,7 @@ export function PairPanes(props: PairPanesProps) {
       </div>
       {isSide && (
         <div class="pane">
-          <StageFrame label={LABELS.after} zoom={zoom} setFrame={setOther} go={go}>
+          <StageFrame label={LABELS.after} zoom={zoom} setFrame={setOther} go={go} onPick={placePin}>
             <div class="image-box" style={drawnStyle(zoom)}>
               {layer("after")}
               {boxes}
@@ -117,15 +124,22 @@ interface LayerProps {
   style?: CSSProperties;
   /** Whether another layer shows the same image, so that screen readers skip this one. */
   isRepeated?: boolean;
+  mark?: Mark | undefined;
 }
 
-function Layer({ which, images, style, isRepeated = false }: LayerProps) {
+function Layer({ which, images, style, isRepeated = false, mark }: LayerProps) {
   const thumbnailErrorOf = useThumbnailErrors();
   const image = images[which];
   const natural = images.sizes[which];
   if (!image) return null;
+  // The marked difference has the size of the after image.
+  const hasPins = which !== "before";
   return (
-    <div class="layer" style={style ?? relativeSize(natural.size, images.size)}>
+    <div
+      class="layer"
+      style={style ?? relativeSize(natural.size, images.size)}
+      {...(hasPins ? { "data-pins": "" } : {})}
+    >
       <StageImage
         key={image.id}
         image={image}
@@ -134,6 +148,7 @@ function Layer({ which, images, style, isRepeated = false }: LayerProps) {
         natural={natural}
         onFailed={refreshShown}
       />
+      {hasPins && mark?.pin && <PinMark key={image.id} mark={mark} />}
     </div>
   );
 }

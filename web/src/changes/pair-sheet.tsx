@@ -3,13 +3,17 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { ShotFilter } from "../gallery/shot-filter";
 import { boxAspect, shotId, variantLabel, viewportSize } from "../gallery/shot-key";
 import { useIncrementalRows } from "../gallery/use-incremental-rows";
-import { formatNumber } from "../lib/format";
+import { formatCount, formatNumber } from "../lib/format";
 import { Link } from "../lib/router";
 import type { Image } from "../lib/types";
 import { type PullUrls, pageHref, pairHref } from "../pull/urls";
+import { DecideButtons, type ReviewActions } from "../review/review-bar";
+import { ReviewLabel } from "../review/review-label";
+import { isOpen } from "../review/reviews";
 import { Thumbnail } from "../thumbnails/thumbnail";
+import { Button } from "../ui";
 import { baseClass, describeBase, describeChange } from "./descriptions";
-import { firstShots, indexSections, type Section } from "./groups";
+import { firstShots, foldedTitle, indexSections, isQuiet, type Section } from "./groups";
 import { cutPosition } from "./pair-layout";
 import { VerdictChip } from "./verdict-chip";
 import type { ShotWithVerdict } from "./verdicts";
@@ -23,9 +27,11 @@ interface PairSheetProps {
   group: string | null;
   /** Show whole pages instead of close-ups. */
   isWhole: boolean;
+  actions: ReviewActions;
 }
 
-export function PairSheet({ sections, branch, urls, filter, group, isWhole }: PairSheetProps) {
+export function PairSheet(props: PairSheetProps) {
+  const { sections, urls, filter, group } = props;
   const total = sections.reduce((sum, { shots }) => sum + shots.length, 0);
   const { rows, end, showAfter } = useIncrementalRows(total, filter);
   const jump = useJump(sections, group, showAfter);
@@ -46,20 +52,71 @@ export function PairSheet({ sections, branch, urls, filter, group, isWhole }: Pa
           ))}
         </nav>
       )}
-      {firstShots(sections, rows).map(({ id, title, shots }) => (
-        <section key={id} class="group" data-group={id} {...(id === group ? { "data-current": "" } : {})}>
-          <h2 class="group-title" tabIndex={-1}>
-            {title}
-          </h2>
-          <ul class="pairs">
-            {shots.map((shot, place) => (
-              <Pair key={shotId(shot)} isLead={place === 0} {...{ shot, branch, urls, filter, isWhole }} />
-            ))}
-          </ul>
-        </section>
+      {firstShots(sections, rows).map((part) => (
+        <Group
+          key={part.id}
+          section={sections.find(({ id }) => id === part.id) ?? part}
+          shots={part.shots}
+          {...props}
+        />
       ))}
       <div ref={end} />
     </div>
+  );
+}
+
+interface GroupProps extends PairSheetProps {
+  section: Section;
+  /** Those that are already on the page. */
+  shots: ShotWithVerdict[];
+}
+
+/** A group with nothing left to look at is one line, until it is opened. */
+function Group({ section, shots, sections: _, group, ...rest }: GroupProps) {
+  const { urls, actions } = rest;
+  const { id, title } = section;
+  const folded = foldedTitle(section);
+  const [isShown, setShown] = useState(false);
+  const open = section.shots.filter(isOpen);
+  return (
+    <section
+      class={`group ${folded ? "done" : ""}`}
+      data-group={id}
+      {...(id === group ? { "data-current": "" } : {})}
+    >
+      <div class="group-head">
+        <h2 class="group-title" tabIndex={-1}>
+          {folded ?? title}
+        </h2>
+        {isQuiet(section) && (
+          <Link href={`/projects/${urls.projectId}/${id === "quarantined" ? "quarantine" : "noise"}`}>
+            {id === "quarantined" ? "Quarantine" : "Alternating screenshots"}
+          </Link>
+        )}
+        {folded && (
+          <button
+            type="button"
+            class="link-button"
+            aria-expanded={isShown}
+            onClick={() => setShown(!isShown)}
+          >
+            {isShown ? "Hide" : "Show"}
+          </button>
+        )}
+        {open.length > 1 && (
+          <Button title="Approve the group (G)" onClick={() => actions.approve(open)}>
+            Approve {formatCount(open.length, "screenshot")}
+          </Button>
+        )}
+      </div>
+      {(!folded || isShown) && (
+        <ul class="pairs">
+          {shots.map((shot, place) => (
+            <Pair key={shotId(shot)} isLead={place === 0} shot={shot} {...rest} />
+          ))}
+        </ul>
+      )}
+    </section>
   );
 }
 
@@ -98,7 +155,7 @@ interface PairProps extends Omit<PairSheetProps, "sections" | "group"> {
   isLead: boolean;
 }
 
-function Pair({ shot, branch, urls, filter, isLead, isWhole }: PairProps) {
+function Pair({ shot, branch, urls, filter, isLead, isWhole, actions }: PairProps) {
   const [broken, setBroken] = useState(false);
   const closeups = isWhole || broken ? [] : shot.closeups.slice(0, isLead ? shot.closeups.length : 1);
   const isClose = closeups.length > 0;
@@ -141,6 +198,11 @@ function Pair({ shot, branch, urls, filter, isLead, isWhole }: PairProps) {
         {words && <span class="pair-words">{words}</span>}
         {about && <span class={`pair-words ${baseClass(shot)}`}>{about}</span>}
       </Link>
+      <div class="pair-review">
+        <ReviewLabel shot={shot} />
+        <DecideButtons shot={shot} actions={actions} />
+        {shot.review.note && <p class="review-note">{shot.review.note}</p>}
+      </div>
     </li>
   );
 }

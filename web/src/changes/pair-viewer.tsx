@@ -8,9 +8,16 @@ import type { Step } from "../lightbox/keys";
 import { LightboxBar, StepButtons } from "../lightbox/lightbox-bar";
 import { usePreload } from "../lightbox/preload";
 import { useZoom, type Zoom } from "../lightbox/use-zoom";
-import { usePace, ViewerDialog } from "../lightbox/viewer-dialog";
+import { isDoubleDecision, usePace, ViewerDialog } from "../lightbox/viewer-dialog";
+import { QuarantineDialog } from "../noise/quarantine-dialog";
+import { isTyping } from "../pull/shortcuts";
 import { type Mode, modeFrom, type OpenShot, type PullUrls, pairHref } from "../pull/urls";
-import { HelpIcon, HistoryIcon, ListIcon } from "../ui";
+import { NotesPanel } from "../review/notes-panel";
+import { pinAt } from "../review/pins";
+import { type ReviewActions, ShotReviewBar } from "../review/review-bar";
+import { isDecidable, nextOpen, openInGroup } from "../review/reviews";
+import type { ReviewDesk } from "../review/use-review-desk";
+import { HelpIcon, HistoryIcon, ListIcon, NoteIcon } from "../ui";
 import { toSections } from "./groups";
 import { pairKeyAction } from "./pair-keys";
 import { usableMode } from "./pair-layout";
@@ -25,16 +32,18 @@ interface PairViewerProps {
   openShot: OpenShot;
   /** The shots in the order of the page. */
   order: ShotWithVerdict[];
-  groups: Comparison["groups"];
-  branch: string;
+  comparison: Comparison;
+  desk: ReviewDesk;
   urls: PullUrls;
   filter: ShotFilter;
+  refresh: () => Promise<void>;
   onHelp: () => void;
   onClose: () => void;
 }
 
 export function PairViewer(props: PairViewerProps) {
-  const { openShot, order, groups, branch, urls, filter, onHelp, onClose } = props;
+  const { openShot, order, comparison, desk, urls, filter, refresh, onHelp, onClose } = props;
+  const { groups, branch, gate, outdated_notes } = comparison;
   const modeInUrl = modeFrom(useLocation().query);
   const position = order.findIndex((shot) => isSameShot(shot, openShot.shotKey));
   const shot = order[position];
@@ -45,6 +54,7 @@ export function PairViewer(props: PairViewerProps) {
   useSyncedScroll(zoom.stage, other, zoom.drawnSize);
   const [withBoxes, setBoxes] = useState(true);
   const [mix, setMix] = useState(50);
+  const [isQuarantining, setQuarantining] = useState(false);
   const [panel, setPanel] = useState<Panel | null>(null);
   const toggle = (which: Panel) => setPanel(panel === which ? null : which);
   useFirstRegion(zoom, images, shot);
@@ -64,6 +74,33 @@ export function PairViewer(props: PairViewerProps) {
     if (zoom.isInitial) zoom.keepCenter();
     navigate(pairHref(urls, openShot.shotKey, chosen, filter), { replace: true });
   };
+  const actions: ReviewActions = {
+    approve(shots) {
+      if (shot && desk.decide(shots, "approved")) goOn(shots);
+    },
+    startRejection: (of) => desk.setDraft(of, { note: of.review.note, pin: of.review.pin }),
+    undo() {
+      const undone = desk.undo?.();
+      if (undone) show(undone);
+    },
+  };
+  const goOn = (decided: ShotWithVerdict[]) => {
+    const to = shot && nextOpen(order, shot, decided);
+    if (to) show(to);
+  };
+  const draft = shot && desk.draftOf(shot);
+  const reject = async () => {
+    if (!shot || !(await desk.decide([shot], "rejected", draft))) return;
+    desk.setDraft(shot, undefined);
+    goOn([shot]);
+  };
+  /** While a note is open, a click on the after image places its pin. */
+  const placePin = (event: MouseEvent): boolean => {
+    const layer = (event.target as Element).closest("[data-pins]");
+    if (!shot || !draft || !layer) return false;
+    desk.setDraft(shot, { ...draft, pin: pinAt(event, layer.getBoundingClientRect()) });
+    return true;
+  };
   const toggleBoxes = () => setBoxes(!withBoxes);
   const openOriginal = () => {
     const original = shot?.after ?? shot?.before;
@@ -76,6 +113,11 @@ export function PairViewer(props: PairViewerProps) {
     region: nextRegion,
     list: () => toggle("list"),
     history: () => toggle("history"),
+    notes: () => toggle("notes"),
+    approve: () => shot && actions.approve([shot]),
+    reject: () => shot && isDecidable(shot) && actions.startRejection(shot),
+    group: () => shot && actions.approve(openInGroup(order, shot)),
+    undo: actions.undo,
     original: openOriginal,
     help: onHelp,
   });
@@ -95,6 +137,7 @@ export function PairViewer(props: PairViewerProps) {
       >
         <PanelButton which="list" label="All changes (L)" {...{ panel, toggle }} />
         <PanelButton which="history" label="History (H)" {...{ panel, toggle }} />
+        <PanelButton which="notes" label="Notes (M)" {...{ panel, toggle }} />
         <button type="button" class="icon-button help" title="Keyboard shortcuts (?)" onClick={onHelp}>
           <HelpIcon />
           <span class="hidden">Keyboard shortcuts</span>
@@ -105,18 +148,40 @@ export function PairViewer(props: PairViewerProps) {
         {...{ region, nextRegion }}
       />
       <div class="lightbox-view">
-        <PairPanes {...{ shot, mode, images, zoom, branch, withBoxes, region, mix, setMix, setOther, go }} />
+        <PairPanes
+          {...{ shot, mode, images, zoom, branch, withBoxes, region, mix, setMix, setOther, go, placePin }}
+          mark={draft ? { ...draft, by: "" } : shot?.review}
+        />
         <StepButtons neighbors={{ previous, next }} noun="change" go={go} />
       </div>
       {panel === "list" && (
         <ShotList sections={toSections(order, groups)} current={openShot.shotKey} show={show} />
       )}
       {panel === "history" && shot && <ShotHistory key={shotId(shot)} {...{ urls, branch, shot }} />}
+      {panel === "notes" && (
+        <NotesPanel shots={desk.shots} outdated={outdated_notes} current={openShot.shotKey} show={show} />
+      )}
+      <ShotReviewBar
+        {...{ desk, gate, shot, actions }}
+        inView={order}
+        reject={() => void reject()}
+        onQuarantine={() => setQuarantining(true)}
+      />
+      {isQuarantining && (
+        <QuarantineDialog
+          projectId={urls.projectId}
+          shot={openShot.shotKey}
+          onClose={() => setQuarantining(false)}
+          onDone={refresh}
+        />
+      )}
     </ViewerDialog>
   );
 }
 
-type Panel = "list" | "history";
+type Panel = "list" | "history" | "notes";
+
+const PANEL_ICONS = { list: ListIcon, history: HistoryIcon, notes: NoteIcon };
 
 interface PanelButtonProps {
   which: Panel;
@@ -126,6 +191,7 @@ interface PanelButtonProps {
 }
 
 function PanelButton({ which, label, panel, toggle }: PanelButtonProps) {
+  const Icon = PANEL_ICONS[which];
   return (
     <button
       type="button"
@@ -134,7 +200,7 @@ function PanelButton({ which, label, panel, toggle }: PanelButtonProps) {
       title={label}
       onClick={() => toggle(which)}
     >
-      {which === "list" ? <ListIcon /> : <HistoryIcon />}
+      <Icon />
       <span class="hidden">{label}</span>
     </button>
   );
@@ -201,14 +267,20 @@ interface Handlers {
   region: () => void;
   list: () => void;
   history: () => void;
+  notes: () => void;
   original: () => void;
   help: () => void;
+  approve: () => void;
+  reject: () => void;
+  group: () => void;
+  undo: () => void;
 }
 
 function useKeys(zoom: Zoom, handlers: Handlers): (event: KeyboardEvent) => void {
   const pace = usePace();
   return (event) => {
-    if (isForSlider(event)) return;
+    if (isForSlider(event) || (isTyping(event.target) && !isSlider(event.target))) return;
+    if (isLetter(event) && typeIntoNote(event)) return;
     const enter = event.key === "Enter" && event.target === zoom.stage;
     const action = enter ? ZOOM : pairKeyAction(event, zoom.pans);
     if (!action) return;
@@ -217,12 +289,25 @@ function useKeys(zoom: Zoom, handlers: Handlers): (event: KeyboardEvent) => void
     else if (action.do === "zoom") zoom.change(action.how);
     else if (action.do === "mode") handlers.mode(action.mode);
     else if (action.do === "go") pace(event, () => handlers.go(action.step));
-    else handlers[action.do]();
+    else if (!isDoubleDecision(event)) handlers[action.do]();
   };
 }
 
 const ZOOM = { do: "zoom", how: "toggle" } as const;
 
+const isLetter = ({ key, ctrlKey, metaKey, altKey }: KeyboardEvent): boolean =>
+  key.length === 1 && key !== " " && !ctrlKey && !metaKey && !altKey;
+
+/** While a note is open, letters are part of it even if a click took the focus. */
+function typeIntoNote({ currentTarget }: KeyboardEvent): boolean {
+  const field = (currentTarget as Element).querySelector<HTMLElement>(".note-form textarea");
+  field?.focus();
+  return field !== null;
+}
+
+const isSlider = (target: EventTarget | null): boolean =>
+  target instanceof HTMLInputElement && target.type === "range";
+
 /** Arrow keys move a slider that has the focus. */
 const isForSlider = ({ target, key }: KeyboardEvent): boolean =>
-  target instanceof HTMLInputElement && (key.startsWith("Arrow") || key === "Home" || key === "End");
+  isSlider(target) && (key.startsWith("Arrow") || key === "Home" || key === "End");

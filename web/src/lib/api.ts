@@ -32,7 +32,11 @@ export async function getIfChanged<T>(path: string, etag: string | null): Promis
   return { data: await read<T>(response), etag: response.headers.get("ETag") };
 }
 
-export async function send<T>(method: "POST" | "PATCH" | "DELETE", path: string, body?: unknown): Promise<T> {
+export async function send<T>(
+  method: "POST" | "PUT" | "PATCH" | "DELETE",
+  path: string,
+  body?: unknown,
+): Promise<T> {
   return read<T>(await call(method, API + path, body));
 }
 

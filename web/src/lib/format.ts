@@ -39,6 +39,13 @@ export function ago(unix: number, nowMs: number): string {
   return date(unix);
 }
 
+/** When a delivery to the forge is tried again. null: it was given up. */
+export function describeRetry(at: number | null, nowMs = Date.now()): string {
+  if (at === null) return "Given up. The next decision tries again.";
+  const minutes = Math.max(1, Math.ceil((at - nowMs / 1000) / MINUTE));
+  return `Next attempt within ${minutes} min.`;
+}
+
 /** "15 Nov 2026", in the reader's time zone. */
 export function date(unix: number): string {
   return new Date(unix * 1000).toLocaleDateString("en-GB", {

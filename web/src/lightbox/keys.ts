@@ -61,6 +61,14 @@ const ON_PAGE: Record<string, PageKeyAction> = {
 export const pageKeyAction = (event: KeyPress): PageKeyAction | null =>
   isForBrowser(event) ? null : (ON_PAGE[normalizeKey(event.key)] ?? null);
 
+export type ReviewKey = "approve" | "reject" | "group" | "undo";
+
+const REVIEW_KEYS: Record<string, ReviewKey> = { a: "approve", r: "reject", g: "group", u: "undo" };
+
+/** Keys that decide, on the page and in the viewer of a change. */
+export const reviewKey = (event: KeyPress): ReviewKey | null =>
+  isForBrowser(event) ? null : (REVIEW_KEYS[normalizeKey(event.key)] ?? null);
+
 const isForBrowser = (event: KeyPress): boolean => event.ctrlKey || event.metaKey || event.altKey;
 
 const normalizeKey = (key: string): string => (key.length === 1 ? key.toLowerCase() : key);
@@ -73,6 +81,15 @@ export const KEYS: readonly { where: string; keys: readonly [keys: string, does:
       ["J N", "Next screenshot or change"],
       ["K P", "Previous screenshot or change"],
       ["?", "Show this help"],
+    ],
+  },
+  {
+    where: "Review changes",
+    keys: [
+      ["A", "Approve"],
+      ["R", "Reject with a note"],
+      ["G", "Approve the whole group"],
+      ["U", "Undo"],
     ],
   },
   {
@@ -107,6 +124,7 @@ export const KEYS: readonly { where: string; keys: readonly [keys: string, does:
       ["D", "Next region"],
       ["L", "Show or hide the list of changes"],
       ["H", "Show or hide the history on the base branch"],
+      ["M", "Show or hide the notes"],
       ["O", "Open the original image"],
     ],
   },

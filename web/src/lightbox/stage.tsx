@@ -54,12 +54,14 @@ interface StageFrameProps {
   zoom: Zoom;
   setFrame: (element: HTMLElement | null) => void;
   go: (step: Step) => void;
+  /** Takes a click on the image. Returns false if it should zoom instead. */
+  onPick?: (event: MouseEvent) => boolean;
   children: ComponentChildren;
 }
 
 /** The frame in which the keyboard and the pointer move the image. */
-export function StageFrame({ label, zoom, setFrame, go, children }: StageFrameProps) {
-  const pointer = usePointer(zoom, go);
+export function StageFrame({ label, zoom, setFrame, go, onPick, children }: StageFrameProps) {
+  const pointer = usePointer(zoom, go, onPick);
   const isLarger = zoom.pans.x || zoom.pans.y;
   const how = isLarger ? ", larger than the screen: use arrow keys to move" : ": press Enter to zoom in";
   return (
@@ -140,7 +142,7 @@ function inStage(event: MouseEvent, stage: HTMLElement | null): Point {
 }
 
 /** Pointer input: a click zooms, a mouse drag moves the image, a swipe goes to the next one. */
-function usePointer(zoom: Zoom, go: (step: Step) => void) {
+function usePointer(zoom: Zoom, go: (step: Step) => void, onPick: StageFrameProps["onPick"]) {
   const held = useRef<{ x: number; y: number; left: number; top: number; moved: boolean } | null>(null);
   const start = useRef<Touch | null>(null);
   const latest = useRef(zoom);
@@ -171,7 +173,8 @@ function usePointer(zoom: Zoom, go: (step: Step) => void) {
       const dragged = held.current?.moved;
       held.current = null;
       const onImage = event.target instanceof HTMLImageElement;
-      if (!dragged && onImage) latest.current.change("toggle", inStage(event, latest.current.stage));
+      if (!dragged && onImage && !onPick?.(event))
+        latest.current.change("toggle", inStage(event, latest.current.stage));
     },
     onTouchStart(event: TouchEvent) {
       start.current = event.touches.length === 1 ? (event.touches[0] ?? null) : null;

@@ -2,8 +2,10 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { type ShotKey, variantLabel } from "../gallery/shot-key";
+import { reviewKey } from "./keys";
 
 const PACE_MS = 120;
+const DOUBLE_MS = 150;
 
 interface ViewerDialogProps {
   class: string;
@@ -52,4 +54,15 @@ export function usePace(): (event: KeyboardEvent, act: () => void) => void {
     lastWent.current = event.timeStamp;
     act();
   };
+}
+
+let last = { key: "", at: Number.NEGATIVE_INFINITY };
+
+/** Whether a key that decides is held down, or pressed twice at once: it would decide about the next change. */
+export function isDoubleDecision(event: KeyboardEvent): boolean {
+  const key = reviewKey(event);
+  if (!key || key === "reject") return false;
+  const isSecond = key === last.key && event.timeStamp - last.at < DOUBLE_MS;
+  last = { key, at: event.timeStamp };
+  return event.repeat || isSecond;
 }

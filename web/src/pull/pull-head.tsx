@@ -4,6 +4,7 @@ import { countShots } from "../changes/verdicts";
 import { send } from "../lib/api";
 import { formatBytes, formatCount, formatNumber, shortSha } from "../lib/format";
 import type { Comparison, Expired, Project, PullRequest } from "../lib/types";
+import { GateLabel } from "../review/review-label";
 import {
   CopyButton,
   confirmDialog,
@@ -55,6 +56,7 @@ function Facts({ pull, comparison }: { pull: PullRequest; comparison: Comparison
   return (
     <>
       <PullState pull={pull} />
+      {comparison && <GateLabel gate={comparison.gate} />}
       {author && <span>{author}</span>}
       {source_branch && <Mono>{source_branch}</Mono>}
       {comparison && countShots(comparison.counts) > 0 ? (

@@ -1,21 +1,22 @@
 /** Keyboard shortcuts of the pull request page, and the dialog that lists them. */
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { KEYS, pageKeyAction } from "../lightbox/keys";
 import { Button, Dialog } from "../ui";
 
 /** Listens to keys while no dialog is open. Returns the help dialog's state, which the lightbox shares. */
 export function useShortcuts(): { help: boolean; setHelp: (open: boolean) => void } {
   const [help, setHelp] = useState(false);
+  usePageKeys((event) => {
+    const action = pageKeyAction(event);
+    if (!action) return;
+    event.preventDefault();
+    if (action === "help") setHelp(true);
+    else if (action === "filter") focusFilter();
+    else focusNeighbor(action === "next" ? 1 : -1);
+  });
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
       if (event.key === "Enter" && event.target === filterField()) focusFirst();
-      if (isTyping(event.target) || document.querySelector("dialog[open]")) return;
-      const action = pageKeyAction(event);
-      if (!action) return;
-      event.preventDefault();
-      if (action === "help") setHelp(true);
-      else if (action === "filter") focusFilter();
-      else focusNeighbor(action === "next" ? 1 : -1);
     };
     window.addEventListener("keydown", onKeyDown);
     return () => window.removeEventListener("keydown", onKeyDown);
@@ -23,7 +24,20 @@ export function useShortcuts(): { help: boolean; setHelp: (open: boolean) => voi
   return { help, setHelp };
 }
 
-const isTyping = (target: EventTarget | null): boolean =>
+/** Calls `act` for each key, unless the user types or a dialog is open. */
+export function usePageKeys(act: (event: KeyboardEvent) => void): void {
+  const latest = useRef(act);
+  latest.current = act;
+  useEffect(() => {
+    const onKeyDown = (event: KeyboardEvent) => {
+      if (!isTyping(event.target) && !document.querySelector("dialog[open]")) latest.current(event);
+    };
+    window.addEventListener("keydown", onKeyDown);
+    return () => window.removeEventListener("keydown", onKeyDown);
+  }, []);
+}
+
+export const isTyping = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement && target.matches("input, textarea, select, [contenteditable]");
 
 const filterField = () => document.querySelector<HTMLInputElement>(".gallery-toolbar input");

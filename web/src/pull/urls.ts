@@ -8,9 +8,11 @@ import type { Image } from "../lib/types";
 export interface PullUrls {
   /** The page. */
   page: string;
+  projectId: string;
   pull: string;
   shots: string;
   comparison: string;
+  decisions: string;
   comment: string;
   /** The images of a shot on a branch. */
   history: string;
@@ -23,9 +25,11 @@ export function pullUrls(projectId: string, prNumber: number): PullUrls {
   const pull = `/projects/${projectId}/pulls/${prNumber}`;
   return {
     page: `/projects/${projectId}/prs/${prNumber}`,
+    projectId,
     pull,
     shots: `${pull}/shots`,
     comparison: `${pull}/comparison`,
+    decisions: `${pull}/decisions`,
     comment: `${pull}/comment`,
     history: `/projects/${projectId}/baselines/history`,
     expire: `${pull}/expire`,

@@ -9,6 +9,7 @@ import type { ListedPullRequest, Project, StagedList } from "../lib/types";
 import { useUrlText } from "../lib/use-url-text";
 import { Announcement, NoImagesReason, PullState, useNewSince } from "../pull/pull-state";
 import { pageHref, pullUrls } from "../pull/urls";
+import { GateLabel } from "../review/review-label";
 import {
   Choice,
   CopyButton,
@@ -171,6 +172,7 @@ function ComparisonFacts({ pull }: { pull: ListedPullRequest }) {
   const waiting = describeWaiting(pull.comparison, pull);
   return (
     <>
+      {pull.gate && <GateLabel gate={pull.gate} />}
       {listCounts(pull.comparison?.counts ?? {}).map(([verdict, count]) => (
         <span key={verdict} class="verdict" data-verdict={verdict}>
           {formatNumber(count)} {verdict}

@@ -145,3 +145,28 @@ export const HistoryIcon = () => (
     <path d="M8 5v3.25l2 1.25" />
   </Icon>
 );
+
+export const CircleIcon = () => (
+  <Icon>
+    <circle cx="8" cy="8" r="4.75" />
+  </Icon>
+);
+
+export const BlockedIcon = () => (
+  <Icon>
+    <circle cx="8" cy="8" r="5.25" />
+    <path d="M4.3 4.3l7.4 7.4" />
+  </Icon>
+);
+
+export const PauseIcon = () => (
+  <Icon>
+    <path d="M5.75 4v8M10.25 4v8" />
+  </Icon>
+);
+
+export const NoteIcon = () => (
+  <Icon>
+    <path d="M2.75 3.25h10.5v7.5H8l-3 2.5v-2.5H2.75z" />
+  </Icon>
+);

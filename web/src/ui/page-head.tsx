@@ -50,13 +50,24 @@ export function PageHead({ title, part, crumbs = [], actions, children }: PageHe
   );
 }
 
-type ProjectTab = "pulls" | "staged" | "baselines" | "usage" | "tokens" | "settings" | "setup";
+type ProjectTab =
+  | "pulls"
+  | "staged"
+  | "baselines"
+  | "noise"
+  | "quarantine"
+  | "usage"
+  | "tokens"
+  | "settings"
+  | "setup";
 
 /** Few projects have staged screenshots, so the "Staged" tab is shown only on its own page. */
 const TABS: readonly { id: ProjectTab; path: string; label: string }[] = [
   { id: "pulls", path: "", label: "Pull requests" },
   { id: "staged", path: "/staged", label: "Staged" },
   { id: "baselines", path: "/baselines", label: "Baselines" },
+  { id: "noise", path: "/noise", label: "Noise" },
+  { id: "quarantine", path: "/quarantine", label: "Quarantine" },
   { id: "usage", path: "/usage", label: "Usage" },
   { id: "tokens", path: "/tokens", label: "Tokens" },
   { id: "settings", path: "/settings", label: "Settings" },

@@ -5,7 +5,7 @@ import asyncio
 from prshots.contract.errors import PrshotsError
 from prshots.contract.redaction import redact
 from prshots.server import wiring
-from prshots.server.adapters.forges.forge_opener import ForgeOpener
+from prshots.server.adapters.forges.forge_opener import CHECKS, ForgeOpener
 from prshots.server.adapters.keys import FixedKeys
 from prshots.server.adapters.sql.outbox.connections import SqlConnections
 from prshots.server.config.settings import Settings
@@ -16,7 +16,7 @@ from prshots.server.wiring.forges import github_app, open_forges
 
 ABOUT = "connections"
 MOST = 40
-"""How many connections are checked. Four at a time, they are done within the limit if most forges answer."""
+"""How many connections are checked. If most forges answer, that takes less than the doctor's limit."""
 
 
 async def check_app(settings: Settings) -> list[DoctorFinding]:
@@ -33,8 +33,13 @@ async def check_connections(settings: Settings, ring: KeyRing) -> list[DoctorFin
         await database.close()
     forges = open_forges(settings, FixedKeys(ring))
     try:
-        checks = (_check(forges, each, projects.get(each.project_id, "")) for each in connections[:MOST])
-        found = [finding for finding in await asyncio.gather(*checks) if finding]
+        turns = asyncio.Semaphore(CHECKS)
+
+        async def check(connection: Connection) -> DoctorFinding | None:
+            async with turns:
+                return await _check(forges, connection, projects.get(connection.project_id, ""))
+
+        found = [each for each in await asyncio.gather(*map(check, connections[:MOST])) if each]
     finally:
         forges.close()
     if len(connections) > MOST:

@@ -24,7 +24,7 @@ def github_app(settings: Settings) -> GitHubApp | None:
     if not app_id or not key:
         missing = "KEY_FILE" if app_id else "ID"
         raise SettingsError(f"PRSHOTS_GITHUB_APP_{missing}: got nothing; a GitHub App needs an id and a key")
-    from prshots.server.adapters.forges.github_app import GitHubApp  # loads 13 MB
+    from prshots.server.adapters.forges.github_app import GitHubApp  # loads 12 MB
 
     return GitHubApp(app_id, key, github_api(settings.github_url))
 

@@ -106,14 +106,14 @@ def _keep_comment(forge: Forge, pr_number: int, render: Callable[[], SizedCommen
 def _update_comment_of_job(forge: Forge, pr_number: int, text: str) -> bool:
     """Update the comment that a job posted with its own token. Return False if there is none.
 
-    A text with a higher notice has to be a new comment. The next job posts it.
+    If the notice rises, leave it to the next job, which can replace its comment by a new one.
     """
-    from prshots.forges.sticky_comment import read_notice
+    from prshots.forges.sticky_comment import notice_in
 
     marker = forge.marker(pr_number)
     for comment in forge.comments(pr_number):
         if comment.author in JOB_ACCOUNTS and comment.body.startswith(marker):
-            if read_notice(text) <= read_notice(comment.body):
+            if notice_in(text) <= notice_in(comment.body):
                 forge.update(pr_number, comment.id, text)
             return True
     return False

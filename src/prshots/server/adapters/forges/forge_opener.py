@@ -26,11 +26,8 @@ if TYPE_CHECKING:
     from prshots.server.domain.outbox.models import Connection
     from prshots.server.links import KeySource
 
-CHECK_SECONDS = 10.0
-"""How long the check of a connection may take."""
-
-_CHECKS = 4
-"""How many checks run at once. Others wait, because any address may be slow on purpose."""
+CHECKS, CHECK_SECONDS = 4, 10.0
+"""How many checks run at once, and how long each may take. An address may be slow on purpose."""
 
 _NO_APP = (
     "the connection uses the operator's GitHub App, which is not set up: set PRSHOTS_GITHUB_APP_ID and "
@@ -48,7 +45,7 @@ class ForgeOpener:
         self, keys: KeySource, app: GitHubApp | None = None, allowed_hosts: Collection[str] = ()
     ) -> None:
         self._keys, self._app, self._allowed_hosts = keys, app, allowed_hosts
-        self._threads = ThreadPoolExecutor(_CHECKS, thread_name_prefix="forge-check")
+        self._threads = ThreadPoolExecutor(CHECKS, thread_name_prefix="forge-check")
 
     def close(self) -> None:
         self._threads.shutdown(wait=False, cancel_futures=True)
@@ -99,7 +96,8 @@ class ForgeOpener:
         try:
             await in_thread(self._threads, lambda: self._ask(connection), CHECK_SECONDS + 1)
         except OverdueError as error:
-            raise ForgeError(f"{connection.api_url} does not answer: try again later") from error
+            why = "does not answer" if error.has_begun else "waits for other checks"
+            raise ForgeError(f"{connection.api_url} {why}: try again later") from error
 
     def _ask(self, connection: Connection) -> None:
         from prshots.forges.deadline import deadline_after

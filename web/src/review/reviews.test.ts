@@ -1,0 +1,116 @@
+import { expect, test } from "vitest";
+import { foldedTitle, toSections } from "../changes/groups";
+import { comparedShot } from "../changes/sample-comparisons";
+import type { ShotWithVerdict } from "../changes/verdicts";
+import type { Gate, Review, Verdict } from "../lib/types";
+import { describeEnd } from "../noise/quarantine-end";
+import { pinAt } from "./pins";
+import { countReviews, describeLeft, isDecidable, nextOpen, openInGroup, pairOf, undoSteps } from "./reviews";
+
+function shot(
+  name: string,
+  state: Review["state"] = "open",
+  more: Partial<ShotWithVerdict> = {},
+): ShotWithVerdict {
+  const verdict: Verdict = "changed";
+  const review: Review = { state, by: state === "open" ? "" : "ann", at: null, note: "", pin: null };
+  return { ...comparedShot({ name, pixels_before: "b", pixels_after: name }), verdict, review, ...more };
+}
+
+const gate = (some: Partial<Gate>): Gate => ({ state: "waiting", open: 0, reason: "", ...some });
+const names = (shots: (ShotWithVerdict | undefined)[]) => shots.map((each) => each?.name);
+
+test("says what is left, and what to do at the end", () => {
+  const words = (shots: ShotWithVerdict[], state: Partial<Gate>) =>
+    describeLeft(gate(state), countReviews(shots));
+  const unneeded = [shot("seen", "seen_before"), shot("flaky", "quarantined"), shot("n", "not_needed")];
+  const failed = shot("bad", "open", { verdict: "failed" });
+  expect(words([shot("a"), shot("b", "approved"), failed, ...unneeded], {})).toBe("1 of 2 to review");
+  expect(words([shot("a", "rejected"), shot("b", "approved")], { state: "rejected" })).toBe(
+    "1 screenshot rejected: push a fix.",
+  );
+  expect(words([shot("a", "approved")], { state: "passed" })).toBe(
+    "Everything is reviewed. The check prshots has passed.",
+  );
+  expect(words([shot("a", "approved")], { state: "blocked", reason: "incomplete" })).toContain("missing");
+  expect(words(unneeded, { state: "passed" })).toBe("");
+});
+
+test("only open, decided and new shots take a decision", () => {
+  const isNew = { verdict: "new", pixels_before: "" } as const;
+  expect(["open", "approved", "rejected"].map((state) => isDecidable(shot("a", state as "open")))).toEqual([
+    true,
+    true,
+    true,
+  ]);
+  expect(isDecidable(shot("a", "not_needed", isNew))).toBe(true);
+  expect(isDecidable(shot("a", "not_needed"))).toBe(false);
+  expect(isDecidable(shot("a", "quarantined"))).toBe(false);
+  expect(isDecidable(shot("a", "open", { verdict: "failed" }))).toBe(false);
+  expect(isDecidable(shot("a", "open", { pixels_before: "", pixels_after: "" }))).toBe(false);
+});
+
+test("the next open shot comes after the decided one, or from the start", () => {
+  const order = [shot("a"), shot("b", "approved"), shot("c"), shot("d")] as const;
+  const [a, , c, d] = order;
+  expect(names([nextOpen([...order], a, [a]), nextOpen([...order], d, [d])])).toEqual(["c", "a"]);
+  expect(nextOpen([...order], c, [a, c, d])).toBeUndefined();
+});
+
+test("a group has its open shots, and a shot without a group is alone", () => {
+  const [a, b, c] = [{}, { group: "g" }, { group: "g" }].map((more, at) =>
+    shot("abc"[at] ?? "", "open", more),
+  );
+  const order = [a, b, c, shot("d", "approved", { group: "g" }), shot("e")] as ShotWithVerdict[];
+  expect(names(openInGroup(order, b as ShotWithVerdict))).toEqual(["b", "c"]);
+  expect(names(openInGroup(order, a as ShotWithVerdict))).toEqual(["a"]);
+});
+
+test("undo withdraws decisions and restores former ones with their notes", () => {
+  const pin = { x: 0.1, y: 0.2 };
+  const rejected = shot("b", "rejected");
+  rejected.review = { ...rejected.review, note: "too red", pin };
+  const steps = undoSteps([shot("a"), rejected, shot("c"), shot("d", "approved")]);
+  expect(steps.map(({ decision, note, pin, shots }) => [decision, note, pin, names(shots)])).toEqual([
+    ["withdrawn", "", null, ["a", "c"]],
+    ["rejected", "too red", pin, ["b"]],
+    ["approved", "", null, ["d"]],
+  ]);
+  expect(pairOf(shot("a"))).toEqual({
+    name: "a",
+    viewport: "1280x800",
+    theme: "",
+    pixels_before: "b",
+    pixels_after: "a",
+  });
+});
+
+test("approved groups fold, and shots that nobody has to review come last", () => {
+  const groups = [{ id: "g", kind: "same_pixels", shots: 2, names: [], title: "A button" } as const];
+  const mine = { group: "g" };
+  const byBob = shot("b", "approved", mine);
+  byBob.review = { ...byBob.review, by: "bob" };
+  const sections = toSections(
+    [shot("q", "quarantined", mine), shot("a", "approved", mine), byBob, shot("c")],
+    groups.map((group) => ({ ...group, names: [] })),
+  );
+  expect(sections.map(foldedTitle)).toEqual([
+    "2 screenshots approved by ann and bob",
+    null,
+    "1 screenshot in quarantine",
+  ]);
+});
+
+test("a pin is a share of the image, wherever it is drawn", () => {
+  const image = { left: -100, top: 50, width: 800, height: 400 };
+  expect(pinAt({ clientX: 100, clientY: 150 }, image)).toEqual({ x: 0.25, y: 0.25 });
+  expect(pinAt({ clientX: 900, clientY: 0 }, image)).toEqual({ x: 1, y: 0 });
+});
+
+test("a quarantine says how often its shot differed in its last week", () => {
+  const about = { reason: "", created_by: "ann", created_at: 0, compared: 20, differed: 5 };
+  const quarantine = { id: "1", name: "a", viewport: "1x1", theme: "", ...about };
+  const end = (days: number) => describeEnd({ ...quarantine, until: days * 86_400 }, 0);
+  expect(end(8)).toBe("");
+  expect(end(3)).toBe("Ends in 3 days: differed in 5 of 20 comparisons");
+});
