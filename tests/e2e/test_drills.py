@@ -10,7 +10,7 @@ from drills.compare import CompareDrill
 from drills.kill import KillDrill
 from drills.move import MoveDrill, running_movable_site
 from drills.outbox import SETTINGS as CONNECTED
-from drills.outbox import OutboxDrill, SlowForge
+from drills.outbox import Commit, OutboxDrill, SlowForge, wrong_order
 from drills.requests import SETTINGS, RequestsDrill
 from drills.sites import running_site
 from drills.urls import prepared_drill
@@ -70,6 +70,32 @@ def test_killed_processes_send_no_status_after_a_newer_one(tmp_path: Path, seed:
         result = OutboxDrill(site, forge, OUTBOX_KILLS, seed).run("embedded")
     assert result.violations == 0, result
     assert result.figures["statuses"] > OUTBOX_KILLS
+
+
+RUNNING, TWO, ONE, DONE = (
+    ("pending", "The comparison is still running"),
+    ("pending", "2 screenshots to review"),
+    ("pending", "1 screenshot to review"),
+    ("success", "Nothing is left to review"),
+)
+
+
+@pytest.mark.parametrize(
+    ("arrived", "violations"),
+    [
+        ([("a", RUNNING), ("a", TWO), ("a", RUNNING), ("a", TWO), ("a", ONE), ("a", ONE), ("a", DONE)], 0),
+        ([("a", RUNNING), ("b", DONE), ("b", DONE)], 0),
+        ([("b", RUNNING), ("a", DONE)], 1),
+        ([("a", ONE), ("a", TWO)], 1),
+        ([("a", DONE), ("a", ONE), ("a", RUNNING)], 2),
+    ],
+)
+def test_the_outbox_drill_finds_statuses_in_the_wrong_order(
+    arrived: list[tuple[str, tuple[str, str]]], violations: int
+) -> None:
+    commits = [Commit("a", open=2), Commit("b", open=0)]
+    found = wrong_order(commits, [(commit_sha, *status) for commit_sha, status in arrived])
+    assert len(list(found)) == violations
 
 
 def test_no_mutated_request_breaks_the_service(tmp_path: Path) -> None:

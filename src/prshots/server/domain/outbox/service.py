@@ -78,7 +78,7 @@ class Outbox:
         self._running = asyncio.create_task(self._run())
 
     async def close(self) -> None:
-        """Stop. Lets attempts end that are about to. Another process repeats the others."""
+        """Stop. Attempts in progress get a few seconds. Another process repeats those that don't finish."""
         if self._running:
             self._running.cancel()
         if self._sending:
