@@ -221,3 +221,28 @@ def test_a_failed_decision_is_taken_back_and_can_be_tried_again(page: Page, ann:
     expect(bar(page)).to_contain_text("3 of 4 to review")
     expect(page.get_by_text("1 screenshot approved by ann")).to_be_visible()
     assert states(ann, shop, 5)["banner"] == "approved"
+
+
+def test_a_quarantined_shot_is_folded_and_not_approved_with_the_others(
+    page: Page, ann: Person, shop: Shop
+) -> None:
+    push(shop, 6)
+    viewer = open_viewer(page, shop, 6, "banner")
+    viewer.get_by_role("button", name="More actions").click()
+    viewer.get_by_role("button", name="Quarantine…").click()
+    dialog = page.get_by_role("dialog", name="Quarantine banner")
+    dialog.get_by_label("Reason").fill("The banner rotates")
+    dialog.get_by_label("Days").fill("3")
+    dialog.get_by_role("button", name="Quarantine screenshot").click()
+    expect(bar(page)).to_contain_text(re.compile("3 of 3 to review.*In quarantine"))
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Approve all 3 open").click()
+    expect(bar(page)).to_contain_text(FINISHED)
+    assert states(ann, shop, 6)["banner"] == "quarantined"
+    folded = page.locator(".group.done").last
+    expect(folded).to_contain_text("1 screenshot in quarantine")
+    folded.get_by_role("link", name="Quarantine").click()
+    row = page.get_by_role("listitem").filter(has_text="The banner rotates")
+    expect(row).to_contain_text("Ends in 3 days: differed in")
+    row.get_by_role("button", name="End").click()
+    expect(page.get_by_text("Nothing is in quarantine")).to_be_visible()

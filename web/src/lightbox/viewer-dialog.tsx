@@ -1,6 +1,6 @@
 /** Shared by the viewers: the modal dialog, and the pace of held-down keys. */
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { type ShotKey, variantLabel } from "../gallery/shot-key";
 import { reviewKey } from "./keys";
 
@@ -24,7 +24,7 @@ export function ViewerDialog({ class: className, shotKey, onKeyDown, onClose, ch
     focusStage(opened);
     return () => opened?.close();
   }, []);
-  useEffect(() => {
+  useLayoutEffect(() => {
     // The focused element disappeared with the last image: without this, keys would do nothing.
     if (document.activeElement === document.body) focusStage(dialog.current);
   });
