@@ -413,6 +413,7 @@ var CONTRACT = {
     "gate_passed": "Nothing is left to review",
     "gate_waiting": "{shots} to review",
     "gate_rejected": "Changes were rejected",
+    "gate_blocked": "The screenshots can't be reviewed yet",
     "gate_blocked_running": "The comparison is still running",
     "gate_blocked_incomplete": "Some screenshots are missing in this run",
     "gate_blocked_failed": "The comparison failed",
@@ -568,6 +569,7 @@ var CONTRACT = {
 
 // src/statements.ts
 var EXIT_CODES = CONTRACT.exit_codes;
+var isMessage = (name) => name in CONTRACT.messages;
 var PLACEHOLDER = /\{((?:--|prshots )?[a-z][a-z _-]*)\}/g;
 function message(name, values = {}) {
   return CONTRACT.messages[name].replace(
@@ -4065,7 +4067,8 @@ async function setStatus(forge, commitSha, first2, ask, say) {
 }
 function describeGate({ state, open: open3, reason }) {
   const name = reason ? `gate_blocked_${reason}` : `gate_${state}`;
-  return message(name, { shots: pluralize(open3, "screenshot") });
+  const known = isMessage(name) ? name : "gate_blocked";
+  return message(known, { shots: pluralize(open3, "screenshot") });
 }
 function statusOf(gate2, url) {
   const state = gate2.reason === "failed" ? "failure" : STATES3[gate2.state];

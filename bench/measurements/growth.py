@@ -38,6 +38,7 @@ from prshots.server.adapters.sql.outbox.outbox import SqlOutbox
 from prshots.server.adapters.sql.overview import SqlOverview
 from prshots.server.adapters.sql.people import SqlPeople
 from prshots.server.adapters.sql.projects.projects import SqlProjects, SqlTokens
+from prshots.server.adapters.sql.review.noise import SqlNoise
 from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
 from prshots.server.domain.images.models import Image
 from prshots.server.domain.projects.models import LOCAL_ORGANIZATION, Project
@@ -166,6 +167,7 @@ class _Adapters:
             SqlPutUrls(self._database),
             self._projects,
             SqlTokens(self._database),
+            SqlNoise(self._database),
             SqlOutbox(self._database),
             partial(encrypt_again, SqlConnections(self._database), lambda: KeyRing.parse(f"k1:{'0' * 64}")),
         )

@@ -35,6 +35,7 @@ from prshots.server.domain.images.models import Image, ShotKey
 from prshots.server.domain.outbox.models import Attempt
 from prshots.server.domain.projects.models import Project, ProjectReference, Trust
 from prshots.server.domain.review.models import Decision, NewDecision
+from prshots.server.domain.review.noise import Quarantine
 from prshots.server.domain.upkeep.sweep import sweep
 from support.contract_stores import Stores
 from support.stores_and_records import a_project, a_token, an_image, engines_of
@@ -48,7 +49,8 @@ IMAGES = int(os.environ.get("QUERY_PLAN_IMAGES", "200000"))
 PROJECTS = 100
 FILL = Path(__file__).parents[2] / "bench" / "measurements" / "growth.sql"
 GROWN = {"images", "pulls", "tokens", "trusts", "sessions", "uploads_by_day", "decisions", "asked_pairs"} | {
-    "outbox"
+    "outbox",
+    "branch_pixels",
 }
 # A fifth is the big project's. Some rows are due, some failed, and few are due to be removed.
 OUTBOX = """
@@ -64,6 +66,11 @@ MOST_ROWS = 500
 """How many rows a statement may read: a few for each row that a page shows or, in a sweep, each row that is due."""
 
 NOW = int(time.time())
+CHANGES = f"""
+INSERT INTO branch_pixels (project_id, branch, commit_sha, name, viewport, theme, image_id, pixels, created_at)
+SELECT 'growth-' || number % {PROJECTS}, 'main', number / {DUE}, 'screen-' || number % {DUE}, '1280x800', '',
+number, number % 2, {NOW} FROM generate_series(1, {IMAGES // 4}) AS number
+"""
 BIG = Project("growth-1", "growth-000001", "local", "local", Policy.RETAIN_DAYS, 30, 0)
 USER = "growth-1"
 GITHUB = "https://token.actions.githubusercontent.com"
@@ -141,6 +148,7 @@ def filled(postgresql: "PostgreSQL") -> str:
             [str(IMAGES), str(PROJECTS)],
         )
         connection.execute(FILL.read_bytes())
+        connection.execute(CHANGES)
         connection.execute(REVIEWED)
         connection.execute(OUTBOX)
     with psycopg.connect(url, autocommit=True) as connection:
@@ -194,6 +202,30 @@ async def show_a_pair(stores: Stores) -> None:
     assert await stores.records.before_images([before.id])
     await stores.records.schedule([after.id], NOW)
     assert await stores.records.remove_images([after.id, before.id]) == 1
+
+
+async def review_noise(stores: Stores) -> None:
+    """Review a pull request whose shots alternate on main, and quarantine one of them."""
+    name, number = "screen-1", secrets.randbelow(10**9)
+    base = await stores.add(branch="main", kind="baseline", name=name, commit_sha="b" * 40, uploaded_at=NOW)
+    known = await stores.baselines.reuse(BIG.id, "main", "b" * 40, [(ShotKey(name, "1280x800", ""), "")], NOW)
+    assert known == [None]
+    image = await stores.add(name=name, pr_number=number, uploaded_at=NOW)
+    await stores.comparisons.identify({image.id: "1"})
+    result = ShotResult(Verdict.CHANGED, pixels_before="0", pixels_after="1")
+    shot = PlannedShot(image.shot, image, ShotBase(base, "b" * 40, is_listed=True), result)
+    request = ComparisonRequest(BIG.id, number, image.commit_sha, "main")
+    begun = StoredComparison(request, "run", ComparisonState.COMPARED, None, 0, NOW, [shot])
+    assert await stores.comparisons.begin(begun)
+    assert (await stores.reviews.facts(BIG.id, {number: [image.shot]}, NOW))[number].histories
+    assert await stores.reviews.version(BIG.id, number, NOW)
+    quarantine = Quarantine(secrets.token_hex(6), BIG.id, *image.shot, "flaky", "ann", NOW, NOW + 60)
+    assert await stores.noise.quarantine(quarantine, 1000)
+    assert await stores.noise.end_quarantine(BIG.id, quarantine.id, NOW)
+    assert await stores.noise.discard_old(NOW, 500) == 0
+    await stores.records.schedule([base.id], NOW)
+    await stores.records.close_pr(BIG.id, number, NOW, schedule=True)
+    assert await stores.records.remove_images([image.id, base.id]) == 2
 
 
 async def close(stores: Stores) -> None:
@@ -271,7 +303,7 @@ async def list_images(stores: Stores) -> None:
 
 
 async def review(stores: Stores) -> None:
-    """Ask about a pair in a pull request with 100 decisions and 1,000 pairs, among those of 99 others."""
+    """Ask about a pair in a pull request with 10 decisions and 1,000 pairs, among those of others."""
     pull, reviews = {"pr_number": 50, "uploaded_at": NOW - 20 * 86_400}, SqlReviews(stores.database)
     image, base = await stores.add(**pull), await stores.add(branch="main", kind="baseline")
     changed = ShotResult(Verdict.CHANGED, pixels_before="before", pixels_after=secrets.token_hex(32))
@@ -280,7 +312,7 @@ async def review(stores: Stores) -> None:
     state = ComparisonState.COMPARED
     assert await stores.comparisons.begin(StoredComparison(request, "run", state, None, 0, NOW, [shot]))
     assert await reviews.notice(BIG.id, 50) >= 9900
-    assert len((await reviews.facts(BIG.id, {50: [image.shot]}, NOW))[50].decisions) == 100
+    assert len((await reviews.facts(BIG.id, {50: [image.shot]}, NOW))[50].decisions) == 10
     assert await reviews.version(BIG.id, 50, NOW)
     await stores.records.schedule([image.id, base.id], NOW)
     assert await stores.records.remove_images([image.id, base.id]) == 2
@@ -372,6 +404,7 @@ WORK = (
     upload_and_delete,
     show_a_pair,
     refer_to_known_images,
+    review_noise,
     close,
     look_at_token,
     exchange_token,

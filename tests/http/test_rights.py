@@ -25,6 +25,8 @@ TOKENS_OF_MEMBER = ("GET", "/organizations/{organization_id}/members/{member_id}
 CHANGE_MEMBER = ("PATCH", "/organizations/{organization_id}/members/{member_id}")
 REMOVE_MEMBER = ("DELETE", "/organizations/{organization_id}/members/{member_id}")
 DELETE_PROJECT = ("POST", "/projects/{project_id}/delete")
+QUARANTINE = ("POST", "/projects/{project_id}/quarantines")
+QUARANTINED = {"name": "home", "viewport": "320x240", "theme": "", "reason": "flaky font", "days": 3}
 DECIDE = ("POST", "/projects/{project_id}/pulls/{pr_number}/decisions")
 CONNECT = ("PUT", "/projects/{project_id}/connection")
 DISCONNECT = ("DELETE", "/projects/{project_id}/connection")
@@ -41,6 +43,7 @@ BODIES: dict[tuple[str, str], dict[str, object]] = {
         "issuer": "https://gitlab.com",
         "claims": {"project_path": "team/new"},
     },
+    QUARANTINE: QUARANTINED,
     INVITE: {"login": "somebody", "role": "member"},
     CHANGE_MEMBER: {"role": "member"},
     CONNECT: {"forge": "gitea", "url": "", "repository": "acme/shop", "token": "t0ken"},
@@ -52,6 +55,7 @@ NOWHERE = {
     "image_id": "0" * 32,
     "token_id": "0" * 12,
     "trust_id": "0" * 12,
+    "quarantine_id": "0" * 12,
     "member_id": "0" * 16,
     "pr_number": "7",
 }
@@ -61,7 +65,7 @@ EVERY = pytest.mark.parametrize(("method", "path"), ALL, ids=map(" ".join, ALL))
 
 
 class World(NamedTuple):
-    """An organization with a project, an image, a token and a trust, and the people around it."""
+    """An organization with a project, an image, a token, a trust and a quarantine, and the people around it."""
 
     service: Service
     owner: Person
@@ -136,12 +140,15 @@ def _made(service: Service, people: tuple[Person, Person, Person], forge_url: st
         project_client.build("1", cart=drawn_page())
         image = upload(client, drawn_page(button="#d70022"), **CART).json()["id"]
         (shot,) = project_client.compare("2", "1")["shots"]
+        project_client.build("3", home=drawn_page())
+    quarantine = owner.ask("POST", QUARANTINE[1].format(project_id=project), **QUARANTINED).json()
     places = {
         "project_id": project,
         "organization_id": organization,
         "image_id": image,
         "token_id": token["token"]["id"],
         "trust_id": trust["id"],
+        "quarantine_id": quarantine["id"],
         "member_id": member.user_id,
         "pr_number": "7",
     }
@@ -156,7 +163,7 @@ def untouched(world: World) -> None:
     """Check that nothing in the world has changed."""
     owner, places = world.owner, world.places
     project = owner.get_json(f"/projects/{places['project_id']}")
-    assert (project["name"], project["images"], project["retain_days"]) == ("theirs", 2, None)
+    assert (project["name"], project["images"], project["retain_days"]) == ("theirs", 3, None)
     compared = owner.get_json(f"/projects/{places['project_id']}/pulls/7/comparison")["comparison"]
     assert compared["gate"]["state"] == "waiting"
     (token,) = owner.get_json(f"/projects/{places['project_id']}/tokens")["tokens"]
@@ -164,6 +171,8 @@ def untouched(world: World) -> None:
     assert owner.get_json(f"/projects/{places['project_id']}/connection") == {"connection": None}
     (trust,) = owner.get_json(f"/projects/{places['project_id']}/trusts")["trusts"]
     assert trust["claims"] == CLAIMS
+    (quarantine,) = owner.get_json(f"/projects/{places['project_id']}/quarantines")["quarantines"]
+    assert (quarantine["id"], quarantine["reason"]) == (places["quarantine_id"], QUARANTINED["reason"])
     members = owner.get_json(f"/organizations/{places['organization_id']}/members")["members"]
     assert {member["id"]: member["role"] for member in members} == {
         owner.user_id: "owner",
@@ -239,8 +248,8 @@ def test_a_change_requested_from_another_site_is_403(quiet_world: World) -> None
     untouched(quiet_world)
 
 
-@pytest.mark.parametrize("what", ["image", "token", "trust"])
-def test_an_image_token_or_trust_is_404_under_another_project(world: World, what: str) -> None:
+@pytest.mark.parametrize("what", ["image", "token", "trust", "quarantine"])
+def test_an_image_token_trust_or_quarantine_is_404_under_another_project(world: World, what: str) -> None:
     """Each thing is found only under its own project."""
     other = world.owner.ask(
         "POST", "/projects", name="other", organization_id=world.places["organization_id"]

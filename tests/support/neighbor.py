@@ -154,8 +154,10 @@ def _review() -> Rows:
         "decisions": [{**of_pull, **shot, **pair, **said}],
         "asked_pairs": [{**of_pull, "pair": HASHES[0], "after_decision": 1}],
         "quarantines": [{"id": ID, **shot, **by, "reason": "flaky", "until": NEVER}],
+        "quarantined_commits": [{**of_pull, "quarantine_id": ID, "commit_sha": COMMITS[0], "differed": 1}],
         "branch_pixels": [
-            {**shot, "branch": "main", "image_id": ID, "pixels": HASHES[0], "created_at": NEVER}
+            {**shot, "branch": "main", "commit_sha": COMMITS[0], "image_id": ID, "pixels": HASHES[0]}
+            | {"created_at": NEVER}
         ],
         "connections": [{"project_id": ID, **by, **forge, "token": "secret"}],
         "outbox": [{**of_pull, "kind": "status", "target": "", "version": 1, "first_due_at": NEVER}],

@@ -2,11 +2,11 @@
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from hashlib import sha256
-from itertools import combinations
+from itertools import combinations, product
 
 import pytest
 from hypothesis import given
@@ -35,6 +35,7 @@ from prshots.server.domain.comments.groups import find_decided
 from prshots.server.domain.comments.layout import Column, lay_out_columns
 from prshots.server.domain.comments.markup import name_as_code
 from prshots.server.domain.comments.views import Latest, LatestShot, changes_view, latest_view
+from prshots.server.domain.images.models import ShotKey
 from support.hostile_names import HOSTILE_NAMES, as_seen, on_one_line
 from support.markdown_pages import RENDERERS, Page, pages
 
@@ -187,6 +188,36 @@ def test_a_pair_that_was_uploaded_together_says_so_and_has_no_base_commit():
     among_others = replace(comparison([kept, compared("home", Verdict.UNCHANGED)]), pairs=1)
     text = pairs_view(HTML, among_others, NOTHING).markdown
     assert "`3f9c2d1` compared with `main` at `d83dede` (1 with its own before) ·" in text
+
+
+PROJECT = DASHBOARD.partition("/prs/")[0]
+QUIET = [ReviewState.SEEN_BEFORE, ReviewState.QUARANTINED]
+LOOKED_AT = [state for state in ReviewState if state not in QUIET]
+NOISE = [
+    compared("clock", Verdict.CHANGED, review=Review(ReviewState.SEEN_BEFORE)),
+    compared("clock", Verdict.CHANGED, "375x812", review=Review(ReviewState.SEEN_BEFORE)),
+    compared("map | x", Verdict.REMOVED, review=Review(ReviewState.QUARANTINED)),
+]
+ENDS = {ShotKey(*shot): 1_796_083_200 for shot in [("map | x", "1280x800", ""), ("ad", "1280x800", "")]}
+
+
+@pytest.mark.parametrize("view", [changes_view, pairs_view])
+def test_noise_has_a_line_and_neither_pictures_nor_groups(view: Callable[..., SizedComment]):
+    found = comparison([compared("cart", Verdict.CHANGED)])
+    found = replace(found, shots=[*found.shots, *NOISE], counts={"changed": 3, "removed": 1})
+    text = view(HTML, found, NOTHING, quarantine_ends=ENDS)
+    assert text.heading == "### 4 screenshots: 3 changed, 1 removed"
+    assert (text.count, text.shown, text.listed, text.omitted) == (4, 1, 3, 0)
+    assert (
+        f"\n\n2 screenshots [alternate]({PROJECT}/noise) on `main`, as before: `clock`\n\n"
+        f"1 screenshot is [in quarantine]({PROJECT}/quarantine) until 2026-12-01: `map | x`\n"
+    ) in text.markdown
+    assert text.markdown.count("clock") == text.markdown.count("map | x") == 1
+    ad = compared("ad", Verdict.CHANGED, review=Review(ReviewState.QUARANTINED))
+    later = ENDS | {ShotKey("ad", "1280x800", ""): 1_796_083_200 + 86_400}
+    only = view(HTML, replace(found, shots=[NOISE[2], ad]), NOTHING, quarantine_ends=later).markdown
+    link = f"[in quarantine]({PROJECT}/quarantine)"
+    assert f"\n\n2 screenshots are {link} until 2026-12-01 or later: `map | x`, `ad`\n" in only
 
 
 @pytest.mark.parametrize("frame", [HTML, LINK])
@@ -718,7 +749,7 @@ def test_pairs_renders_its_images_and_nothing_else(drawn, branch, frame):
 @given(
     st.dictionaries(
         st.tuples(HOSTILE_NAMES, ODD, ODD),
-        st.tuples(st.sampled_from(Verdict), ODD, st.sampled_from(ReviewState)),
+        st.tuples(st.sampled_from(Verdict), ODD, st.sampled_from(LOOKED_AT)),
         min_size=1,
         max_size=6,
     ),
@@ -802,7 +833,7 @@ def test_latest_keeps_its_limit_and_reports_correct_counts(names, count, commits
 @given(
     st.lists(LENGTHS, min_size=1, max_size=3),
     st.lists(
-        st.tuples(st.sampled_from(Verdict), st.integers(1, 60), st.sampled_from(ReviewState)),
+        st.tuples(st.sampled_from(Verdict), st.integers(1, 60), st.sampled_from(LOOKED_AT)),
         min_size=1,
         max_size=6,
     ),
@@ -824,6 +855,11 @@ def test_pairs_and_changes_keep_their_limit_and_the_most_important_shots(names, 
         for number, (verdict, review) in enumerate(verdicts)
     ]
     found = comparison(shots, state, branch)
+    noise = [replace(shot, review=Review(QUIET[number % 2])) for number, shot in enumerate(shots)]
+    every = replace(found, shots=[*found.shots, *noise])
+    noisy = changes_view(frame, every, NOTHING, quarantine_ends=ENDS)
+    assert len(noisy.markdown.encode()) <= frame.limit
+    assert noisy.count == 2 * len(shots) == noisy.shown + noisy.listed + noisy.omitted
     assert_sized(changes_view(frame, found, NOTHING), frame, len(shots))
     text = pairs_view(frame, found, NOTHING)
     assert_sized(text, frame, len(shots))
@@ -887,8 +923,13 @@ def test_the_longest_words_fit_the_smallest_limit(state, marker):
     views = [pairs_view, changes_view] if state is ComparisonState.NO_BASELINE else [pairs_view]
     for compared_shots in (shots, []):
         latest_shots = Latest([newest(shot.name) for shot in shots], COMMIT, 99_999)
-        for view in views:
-            text = view(frame, comparison(compared_shots, state, longest), latest_shots)
+        every = comparison(compared_shots, state, longest)
+        noise = [
+            replace(shot, review=Review(QUIET[number % 2])) for number, shot in enumerate(compared_shots)
+        ]
+        both = replace(every, shots=[*every.shots, *noise])
+        for view, found in product(views, (every, both)):
+            text = view(frame, found, latest_shots)
             assert len(text.markdown.encode()) <= MIN_COMMENT_BYTES
             assert f"[dashboard]({frame.dashboard_url})" in text.markdown
             assert text.markdown.startswith(f"{marker.line(2_147_483_647)}\n")

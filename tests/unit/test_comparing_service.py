@@ -26,6 +26,7 @@ from prshots.server.adapters.sql.comparison.baselines import SqlBaselines
 from prshots.server.adapters.sql.comparison.comparisons import SqlComparisons
 from prshots.server.adapters.sql.overview import SqlOverview
 from prshots.server.adapters.sql.review.decisions import SqlReviews
+from prshots.server.adapters.sql.review.noise import SqlNoise
 from prshots.server.domain.comments import fitting, views
 from prshots.server.domain.comments.service import Comments
 from prshots.server.domain.comparison import service
@@ -37,6 +38,7 @@ from prshots.server.domain.comparison.models import (
 )
 from prshots.server.domain.comparison.service import PAIRS_AT_ONCE, STALE_SECONDS, Comparisons
 from prshots.server.domain.images.models import Image
+from prshots.server.domain.review.noise_service import Noise
 from prshots.server.domain.review.service import Reviews
 from support.stores_and_records import NOW, a_project, an_image, image_service, open_records
 from support.waiting import eventually
@@ -490,7 +492,8 @@ async def test_a_view_of_the_comment_does_not_block_the_event_loop(
     monkeypatch.setattr(views, "fit_comment", fit_comment)
     await place.fill()
     await place.ask()
-    comments = Comments(place.records, image_service(place.records, place.store), place.reviews())
+    noise = Noise(SqlNoise(place.records._database))
+    comments = Comments(place.records, image_service(place.records, place.store), place.reviews(), noise)
     await comments.write_sized(place.project, 7, MAX_COMMENT_BYTES, Marker.HTML, view)
     assert len(threads) == 1
     assert threads[0] is not threading.current_thread()

@@ -5,7 +5,7 @@ import { CallError } from "./errors.js";
 import { type CommitStatus, type Forge, STATUS_NAME } from "./forges/forge.js";
 import type { Gate } from "./replies.js";
 import type { Service } from "./service.js";
-import { type MessageName, message } from "./statements.js";
+import { isMessage, message } from "./statements.js";
 import { pluralize } from "./wording.js";
 
 const ROUNDS = 10;
@@ -78,7 +78,8 @@ export async function setStatus(
 /** Return the gate in one line of plain text. */
 function describeGate({ state, open, reason }: Gate): string {
   const name = reason ? `gate_blocked_${reason}` : `gate_${state}`;
-  return message(name as MessageName, { shots: pluralize(open, "screenshot") });
+  const known = isMessage(name) ? name : "gate_blocked"; // a newer service may have other reasons
+  return message(known, { shots: pluralize(open, "screenshot") });
 }
 
 /** Return the commit status. A blocked gate never succeeds: it fails or waits. */

@@ -10,6 +10,8 @@ export function errorCode({ name }: Error): string {
 
 export type MessageName = keyof typeof CONTRACT.messages;
 
+export const isMessage = (name: string): name is MessageName => name in CONTRACT.messages;
+
 const PLACEHOLDER = /\{((?:--|prshots )?[a-z][a-z _-]*)\}/g;
 
 /** Return a message with these values. `{--url}` and `{prshots compare}` become what `called` returns. */

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from prshots.contract.replies import ComparisonState, Gate, GateState
 from prshots.contract.sizes import pluralize
-from prshots.contract.statements import message
+from prshots.contract.statements import message, statements
 
 STATUS_NAME = "prshots"
 """The name that a required check has in a repository's settings."""
@@ -35,9 +35,9 @@ _STATES = {
 
 def describe_gate(gate: Gate) -> str:
     """Return the gate in one line of plain text, for a status, a comment or a terminal."""
-    if gate.reason:
-        return message(f"gate_blocked_{gate.reason}")
-    return message(f"gate_{gate.state}", shots=pluralize(gate.open, "screenshot"))
+    name = f"gate_blocked_{gate.reason}" if gate.reason else f"gate_{gate.state}"
+    known = name if name in statements()["messages"] else "gate_blocked"  # a newer service may have others
+    return message(known, shots=pluralize(gate.open, "screenshot"))
 
 
 def status_of(gate: Gate, url: str) -> CommitStatus:

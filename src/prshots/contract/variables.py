@@ -15,7 +15,8 @@ CLIENT: tuple[str, ...] = tuple(statements()["variables"])
 OTHERS = (
     *("CONFIG", "WITHOUT_DASHBOARD"),
     *("METRICS_FOLDER", "METRICS_SLOT", "WORKER_RESTARTED"),  # from the supervisor to its children
-    *("PATHS", "TEMPLATE", "SHRINK", "ALLOW_EMPTY", "COMPARE", "PARTIAL", "FAIL_ON"),  # templates/prshots.yml
+    # templates/prshots.yml
+    *("PATHS", "TEMPLATE", "SHRINK", "ALLOW_EMPTY", "COMPARE", "PARTIAL", "FAIL_ON", "GATE"),
     "VERSION",  # deploy/compose.yaml
     *("TO_DATABASE_URL", "TO_STORE_URL"),  # prshots move
 )

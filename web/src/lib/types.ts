@@ -378,6 +378,54 @@ export interface StagedList {
   next: string | null;
 }
 
+/** A shot that doesn't need decisions for a while. */
+export interface Quarantine {
+  id: string;
+  name: string;
+  viewport: string;
+  theme: string;
+  reason: string;
+  /** A login. */
+  created_by: string;
+  created_at: number;
+  until: number;
+  /** How many commits of pull requests were compared since it began. */
+  compared: number;
+  /** At how many of these commits the shot differed. */
+  differed: number;
+}
+
+export interface QuarantineList {
+  /** In order of their end. */
+  quarantines: Quarantine[];
+}
+
+export interface AlternatingPicture {
+  pixels: string;
+  /** null if it was deleted. */
+  image: Image | null;
+  /** When the branch last got this picture. */
+  at: number;
+}
+
+/** A shot that alternated between pictures on a branch in the last 30 days. */
+export interface AlternatingShot {
+  name: string;
+  viewport: string;
+  theme: string;
+  branch: string;
+  pictures: AlternatingPicture[];
+  /** How often the branch's picture changed in that time. */
+  changes: number;
+  /** When it last changed. */
+  last_at: number;
+}
+
+export interface Noise {
+  /** At most 100, those that changed last first. */
+  shots: AlternatingShot[];
+}
+
 export interface Comment {
   markdown: string;
   html: string;

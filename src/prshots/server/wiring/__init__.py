@@ -273,6 +273,7 @@ async def open_for_sweep(settings: Settings) -> AsyncIterator[UpkeepEngines]:
     from prshots.server.adapters.sql.outbox.outbox import SqlOutbox
     from prshots.server.adapters.sql.people import SqlPeople
     from prshots.server.adapters.sql.projects.projects import SqlProjects, SqlTokens
+    from prshots.server.adapters.sql.review.noise import SqlNoise
     from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
     from prshots.server.domain.upkeep.ports import UpkeepEngines
 
@@ -290,6 +291,7 @@ async def open_for_sweep(settings: Settings) -> AsyncIterator[UpkeepEngines]:
             SqlPutUrls(database),
             SqlProjects(database),
             SqlTokens(database),
+            SqlNoise(database),
             SqlOutbox(database),
             partial(encrypt_again, SqlConnections(database), lambda: existing_keys(settings).ring()),
         )

@@ -25,6 +25,7 @@ from prshots.server.adapters.sql.people import SqlPeople
 from prshots.server.adapters.sql.projects.projects import SqlProjects
 from prshots.server.adapters.sql.projects.trusts import SqlTrusts
 from prshots.server.adapters.sql.review.decisions import SqlReviews
+from prshots.server.adapters.sql.review.noise import SqlNoise
 from prshots.server.adapters.sql.upkeep.key_fingerprints import SharedKeys
 from prshots.server.api.app import create_api
 from prshots.server.api.dashboard.routes import ROUTES
@@ -43,6 +44,7 @@ from prshots.server.domain.outbox.service import Outbox
 from prshots.server.domain.people.organizations import Organizations
 from prshots.server.domain.projects.keyless import TokenExchange, Trusts
 from prshots.server.domain.projects.ports import Issuers
+from prshots.server.domain.review.noise_service import Noise
 from prshots.server.domain.review.service import Reviews
 from prshots.server.http.error_boundary import ErrorBoundary
 from prshots.server.http.readiness import Check, Readiness
@@ -180,7 +182,7 @@ def _build_services(settings: Settings, engines: _Engines) -> PublicServices:
         forge_hosts=forge_hosts(settings),
         on_decided=lambda _, __: decided.set(),
     )
-    comments = Comments(engines.images, images, reviews)
+    comments = Comments(engines.images, images, reviews, Noise(SqlNoise(database)))
     staging = Staging(records=SqlStaged(database), images=images)
     return PublicServices(
         accounts=projects_in(database),
@@ -281,6 +283,7 @@ def routes_for_people(
         comparisons=services.comparisons,
         reviews=services.reviews,
         comments=services.comments,
+        noise=Noise(SqlNoise(database)),
         outbox=SqlOutbox(database),
         projects=services.accounts,
         trusts=Trusts(SqlTrusts(database), settings.issuers),

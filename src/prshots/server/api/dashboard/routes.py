@@ -7,6 +7,7 @@ from prshots.server.api.dashboard import (
     people,
     projects,
     pull_requests,
+    quarantines,
     zip_download,
 )
 from prshots.server.api.dashboard.routing import DashboardRoute
@@ -18,5 +19,6 @@ ROUTES: tuple[DashboardRoute, ...] = (
     *images.ROUTES,
     *zip_download.ROUTES,
     *credentials.ROUTES,
+    *quarantines.ROUTES,
     *connections.ROUTES,
 )

@@ -38,6 +38,7 @@ from prshots.server.domain.people.sign_in import SignIn
 from prshots.server.domain.projects.keyless import Trusts
 from prshots.server.domain.projects.models import Project
 from prshots.server.domain.projects.service import Projects
+from prshots.server.domain.review.noise_service import Noise
 from prshots.server.domain.review.service import Reviews
 from prshots.server.http.headers import names_tag
 from prshots.server.http.json_response import json_bytes
@@ -68,6 +69,7 @@ class DashboardServices:
     comparisons: Comparisons
     reviews: Reviews
     comments: Comments
+    noise: Noise
     outbox: OutboxRecords
     projects: Projects
     trusts: Trusts

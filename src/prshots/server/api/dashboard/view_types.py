@@ -389,6 +389,56 @@ class StagedListView(TypedDict):
     next: str | None
 
 
+class QuarantineView(TypedDict):
+    """A shot that doesn't need decisions for a while."""
+
+    id: str
+    name: str
+    viewport: str
+    theme: str
+    reason: str
+    created_by: str
+    """A login."""
+    created_at: int
+    until: int
+    compared: int
+    """How many commits of pull requests were compared since it began."""
+    differed: int
+    """At how many of these commits the shot differed."""
+
+
+class QuarantineListView(TypedDict):
+    quarantines: list[QuarantineView]
+    """In order of their end."""
+
+
+class AlternatingPictureView(TypedDict):
+    pixels: str
+    image: ImageView | None
+    """null if it was deleted."""
+    at: int
+    """When the branch last got this picture."""
+
+
+class AlternatingShotView(TypedDict):
+    """A shot that alternated between pictures on a branch in the last 30 days."""
+
+    name: str
+    viewport: str
+    theme: str
+    branch: str
+    pictures: list[AlternatingPictureView]
+    changes: int
+    """How often the branch's picture changed in that time."""
+    last_at: int
+    """When it last changed."""
+
+
+class NoiseView(TypedDict):
+    shots: list[AlternatingShotView]
+    """At most 100, those that changed last first."""
+
+
 class CommentView(TypedDict):
     markdown: str
     html: str

@@ -1,7 +1,7 @@
 """Converts records to the JSON of the dashboard's API."""
 
 from collections import Counter
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import TypeVar, cast
 
 from prshots.contract.formats import BY_EXT
@@ -30,6 +30,7 @@ from prshots.server.domain.projects.models import (
     UploadToken,
 )
 from prshots.server.domain.review.models import Reviewed
+from prshots.server.domain.review.noise import BranchHistory, BranchPicture, Quarantine
 from prshots.server.http.headers import origin_of
 
 V = TypeVar("V")
@@ -164,6 +165,31 @@ def baseline_period_view(period: BaselinePeriod, images: Images) -> view_types.B
 
 def baseline_commit_view(commit: BaselineCommit) -> view_types.BaselineCommitView:
     return _view(view_types.BaselineCommitView, commit, complete=commit.is_complete)
+
+
+def quarantine_view(quarantine: Quarantine) -> view_types.QuarantineView:
+    return _view(view_types.QuarantineView, quarantine)
+
+
+def alternating_shot_view(
+    history: BranchHistory, pictures: Sequence[BranchPicture], found: Mapping[str, Image], images: Images
+) -> view_types.AlternatingShotView:
+    """`found` has the images that still exist, by id."""
+    return _view(
+        view_types.AlternatingShotView,
+        history,
+        **history.shot._asdict(),
+        pictures=[
+            {
+                "pixels": each.pixels,
+                "image": image_view(image, images) if (image := found.get(each.image_id)) else None,
+                "at": each.at,
+            }
+            for each in pictures
+        ],
+        changes=len(history.pictures) - 1,
+        last_at=history.pictures[-1].at,
+    )
 
 
 def staged_view(staged: StagedImage, images: Images) -> view_types.StagedView:

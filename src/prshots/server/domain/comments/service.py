@@ -4,10 +4,11 @@ import asyncio
 from dataclasses import replace
 
 from prshots.contract.comments import Marker, View
-from prshots.contract.replies import SizedComment
+from prshots.contract.replies import Comparison, ReviewState, SizedComment
 from prshots.server.domain.comments import listing
 from prshots.server.domain.comments.compared_shots import WITH_IMAGES
 from prshots.server.domain.comments.frame import Frame
+from prshots.server.domain.comments.noise_lines import Ends
 from prshots.server.domain.comments.views import (
     NO_SHOTS,
     Latest,
@@ -20,6 +21,7 @@ from prshots.server.domain.images.models import Image
 from prshots.server.domain.images.ports import ImageRecords
 from prshots.server.domain.images.service import Images
 from prshots.server.domain.projects.models import Project
+from prshots.server.domain.review.noise_service import Noise
 from prshots.server.domain.review.service import Reviews
 
 MAX_SHOTS = 5000
@@ -27,10 +29,11 @@ MAX_SHOTS = 5000
 
 
 class Comments:
-    def __init__(self, records: ImageRecords, images: Images, reviews: Reviews) -> None:
+    def __init__(self, records: ImageRecords, images: Images, reviews: Reviews, noise: Noise) -> None:
         self._records = records
         self._images = images
         self._reviews = reviews
+        self._noise = noise
 
     async def write_plain(self, project: Project, pr_number: int) -> str:
         """Return the comment in the form that the specification defines."""
@@ -69,7 +72,15 @@ class Comments:
             return await asyncio.to_thread(latest_view, frame, await self._latest(project, frame.pr_number))
         latest = await self._latest(project, frame.pr_number) if shows_latest(comparison) else NO_SHOTS
         as_pairs = view is View.PAIRS
-        return await asyncio.to_thread(changes_view, frame, comparison, latest, as_pairs=as_pairs)
+        ends = await self._quarantine_ends(project, comparison) if comparison else {}
+        return await asyncio.to_thread(
+            changes_view, frame, comparison, latest, as_pairs=as_pairs, quarantine_ends=ends
+        )
+
+    async def _quarantine_ends(self, project: Project, comparison: Comparison) -> Ends:
+        if all(shot.review.state is not ReviewState.QUARANTINED for shot in comparison.shots):
+            return {}
+        return {each.shot: each.until for each in await self._noise.quarantines(project)}
 
     async def _latest(self, project: Project, pr_number: int) -> Latest:
         images, commits = await self._records.newest_of_shots(project.id, pr_number, MAX_SHOTS)

@@ -1,7 +1,8 @@
 """The comment's views: the newest image of each shot, and the differences from the base."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from prshots.contract.natural_order import shot_key
 from prshots.contract.replies import Comparison, ComparisonState, SizedComment, Verdict
@@ -20,6 +21,7 @@ from prshots.server.domain.comments.gate_lines import write_gate
 from prshots.server.domain.comments.groups import find_decided, list_groups, show_groups
 from prshots.server.domain.comments.layout import picture_width
 from prshots.server.domain.comments.markup import code, screenshots, size, visible
+from prshots.server.domain.comments.noise_lines import Ends, fold_noise
 from prshots.server.domain.comments.tables import TABLES, CommentImage, Tables
 
 _LONGEST_BRANCH = 40
@@ -63,7 +65,12 @@ def shows_latest(comparison: Comparison | None) -> bool:
 
 
 def changes_view(
-    frame: Frame, comparison: Comparison | None, latest: Latest, *, as_pairs: bool = False
+    frame: Frame,
+    comparison: Comparison | None,
+    latest: Latest,
+    *,
+    as_pairs: bool = False,
+    quarantine_ends: Ends = MappingProxyType({}),
 ) -> SizedComment:
     """Build the comment with each change once: a line and a picture for each group of shots.
 
@@ -88,7 +95,11 @@ def changes_view(
     lead = f"{_what_was_compared(comparison)} · see the {frame.dashboard}\n\n"
     lead += write_gate(frame, comparison, missing)
     write = _write_pairs if as_pairs else _write_groups
-    return write(frame, heading, lead, comparison, without_base)
+    room = frame.limit // 2 - size(heading + lead)
+    shown, noise = fold_noise(frame, comparison, _branch(comparison), quarantine_ends, room)
+    written = write(frame, heading, lead + noise, shown, without_base)
+    listed = written.listed + (total - written.count if noise else 0)
+    return replace(written, count=total, listed=listed, omitted=total - written.shown - listed)
 
 
 def _write_pairs(

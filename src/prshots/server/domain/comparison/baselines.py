@@ -48,6 +48,7 @@ class Baselines:
         reply = self._images.reply(known[0] or image)
         kept = KeptReply.of(image, reply, key)
         if known[0]:
+            self._identify(project, known[0])
             if kept:
                 await self._images.keep_reply(kept)
             return reply
@@ -62,7 +63,14 @@ class Baselines:
         """Record the shots whose bytes, named by their SHA-256, are already stored. Return the others."""
         access.require_branch(branch)
         found = await self._records.reuse(access.project.id, branch, commit_sha, shots, int(time.time()))
+        for image in filter(None, found):
+            self._identify(access.project, image)
         return [shot for shot, image in zip(shots, found, strict=True) if image is None]
+
+    def _identify(self, project: Project, image: Image) -> None:
+        """Identify a known image if its identity was lost, such as when the service restarted before."""
+        if image.pixels is None:
+            self._on_stored(project, image)
 
     async def complete(self, access: Access, branch: str, commit_sha: str) -> int:
         """Mark this commit's baselines as complete. Return how many there are."""

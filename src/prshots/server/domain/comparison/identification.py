@@ -46,7 +46,7 @@ class Identification:
                 return None
 
     def later(self, project: Project, image: Image) -> None:
-        """Identify a new baseline while no comparison is waiting. A restart loses it."""
+        """Identify a baseline while no comparison is waiting. A restart loses it until its next reuse."""
         if len(self._waiting) < MAX_WAITING:
             self._waiting.append((project, image))
             if self._task is None or self._task.done():

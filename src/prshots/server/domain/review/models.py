@@ -1,6 +1,6 @@
 """Decisions about pairs of images, and the facts that the gate follows from."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -51,7 +51,7 @@ class ReviewFacts:
 
     decisions: Sequence[PairDecision] = ()
     queued: Sequence[PairDecision] = ()
-    quarantined: Collection[ShotKey] = frozenset()
+    quarantined: frozenset[ShotKey] = frozenset()
     histories: Mapping[ShotKey, Sequence[str]] = field(default_factory=dict)
     has_newer_commit: bool = False
 

@@ -1,10 +1,11 @@
-"""The port for decisions, with the errors that each call raises."""
+"""The ports for decisions and noise, with the errors that each call raises."""
 
 from collections.abc import Collection, Mapping
 from typing import Protocol
 
 from prshots.server.domain.images.models import ShotKey
 from prshots.server.domain.review.models import NewDecision, ReviewFacts
+from prshots.server.domain.review.noise import BranchHistory, Quarantine
 
 
 class ReviewRecords(Protocol):
@@ -26,3 +27,32 @@ class ReviewRecords(Protocol):
 
     async def notice(self, project_id: str, pr_number: int) -> int:
         """Return a number that rises when a pair that nobody has seen comes after a decision. 0 before."""
+
+
+class NoiseRecords(Protocol):
+    """What shots had on branches, and quarantined shots. Raises RecordsError. Writing: RecordsFullError."""
+
+    async def histories(self, project_id: str, now: int) -> list[BranchHistory]:
+        """Return the histories with enough changes to alternate, those that changed last first.
+
+        Returns a limited number.
+        """
+
+    async def quarantines(self, project_id: str, now: int) -> list[Quarantine]:
+        """Return the quarantines that haven't ended, in order of their end."""
+
+    async def quarantine(self, quarantine: Quarantine, most: int) -> Quarantine | None:
+        """Add a quarantine, or give the one of the same shot this reason, person and end.
+
+        Return it as stored, or None if neither a baseline nor an open pull request has the shot. Raises
+        ConflictError if the project has `most` already.
+        """
+
+    async def end_quarantine(self, project_id: str, quarantine_id: str, now: int) -> bool:
+        """Remove a quarantine. Return False if it isn't there."""
+
+    async def discard_old(self, now: int, limit: int) -> int:
+        """Remove up to `limit` changes that nobody needs, and quarantines that have ended. Return how many.
+
+        A change is needed until the branch has had another image for 30 days.
+        """

@@ -10,6 +10,7 @@ from prshots.server.domain.comparison.plan import closeups_of, has_diff, in_disp
 from prshots.server.domain.images.service import Images
 from prshots.server.domain.projects.models import Project
 from prshots.server.domain.review.models import Reviewed
+from prshots.server.domain.review.noise import NOISE
 
 
 def reply(
@@ -19,9 +20,12 @@ def reply(
     images: Images,
     with_urls: Collection[Verdict],
 ) -> Comparison:
-    """Return the API's reply, without undecided shots. Only verdicts in `with_urls` get URLs."""
+    """Return the API's reply, without undecided shots. Only verdicts in `with_urls` get URLs.
+
+    Noise has no group, because nobody has to look at it.
+    """
     request = stored.request
-    grouped = group_shots(stored.shots)
+    grouped = group_shots([shot for shot in stored.shots if reviewed.reviews[shot.shot].state not in NOISE])
     shots = [
         _compared_shot(
             shot,

@@ -1,7 +1,6 @@
 """Which shots need a decision, and whether the pull request passes. Pure: nothing computed here is stored."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from itertools import groupby
+from collections.abc import Collection, Iterable, Mapping
 
 from prshots.contract.replies import (
     NOT_COMPARED,
@@ -16,9 +15,7 @@ from prshots.contract.replies import (
 from prshots.server.domain.comparison.models import ComparedPair, PairKey
 from prshots.server.domain.images.models import ShotKey
 from prshots.server.domain.review.models import Decision, PairDecision, Reviewed, ReviewFacts
-
-ALTERNATIONS = 4
-"""A, B, A, B. After A, B, A, the last change may be a revert."""
+from prshots.server.domain.review.noise import alternates
 
 _STATES = {Decision.APPROVED: ReviewState.APPROVED, Decision.REJECTED: ReviewState.REJECTED}
 _UNDECIDED = Review(ReviewState.OPEN)
@@ -46,18 +43,12 @@ def _review(
         return Review(_STATES[decided.decision], decided.by, decided.at, decided.note, decided.pin)
     if verdict in {None, Verdict.FAILED}:
         return _UNDECIDED
-    if _alternates(facts.histories.get(key.shot, ()), key):
+    # A shot without an image on one side has empty pixels there, and a history has none of these.
+    if alternates(facts.histories.get(key.shot, ()), {key.pixels_before, key.pixels_after}):
         return Review(ReviewState.SEEN_BEFORE)
     # The base isn't from the pull request's own history: it may differ for reasons of its own.
     is_needed = pair.is_listed and verdict in needed
     return _UNDECIDED if is_needed else Review(ReviewState.NOT_NEEDED)
-
-
-def _alternates(history: Sequence[str], key: PairKey) -> bool:
-    """Return whether the branch went back and forth between the pair's two images."""
-    ours = {key.pixels_before, key.pixels_after}
-    changes = [pixels for pixels, _ in groupby(pixels for pixels in history if pixels in ours)]
-    return "" not in ours and len(changes) >= ALTERNATIONS
 
 
 def _gate(

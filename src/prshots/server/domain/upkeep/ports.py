@@ -10,6 +10,7 @@ from prshots.server.domain.images.ports import ImageRecords, ObjectStore, PutUrl
 from prshots.server.domain.outbox.ports import OutboxRecords
 from prshots.server.domain.people.ports import People
 from prshots.server.domain.projects.ports import ProjectRecords, TokenRecords
+from prshots.server.domain.review.ports import NoiseRecords
 
 Total = Literal["project", "pull request", "day"]
 
@@ -88,6 +89,7 @@ class UpkeepEngines(NamedTuple):
     put_urls: PutUrlRecords
     projects: ProjectRecords
     tokens: TokenRecords
+    noise: NoiseRecords
     outbox: OutboxRecords
     encrypt_again: Callable[[], Awaitable[None]]
     """Encrypts the tokens of connections with the newest signing key."""

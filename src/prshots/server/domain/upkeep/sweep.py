@@ -115,6 +115,8 @@ class _Sweep:
             self._progress(self.report)
         while await engines.records.discard_kept_replies(now - KEPT_REPLY_SECONDS, BATCH) > 0:
             self._progress(self.report)
+        while await engines.noise.discard_old(now, BATCH) > 0:
+            self._progress(self.report)
 
     async def _schedule_due(self) -> None:
         """Schedule images that are due, unless more than half of all images have been due for over a day.

@@ -23,6 +23,7 @@ from prshots.server.adapters.sql.comparison.retention import release
 from prshots.server.adapters.sql.database.database import Database
 from prshots.server.adapters.sql.database.schema import baseline_commits, baselines, images
 from prshots.server.adapters.sql.images.totals import add_images
+from prshots.server.adapters.sql.review.histories import remember_images
 from prshots.server.domain.comparison.models import BaselineCommit, BaselinePeriod, Bases, ShotBase
 from prshots.server.domain.images.models import Image, ShotKey
 
@@ -126,6 +127,7 @@ class SqlBaselines:
             add_images(connection, [image])
             connection.execute(insert(baselines).values(row))
             note_commits(connection, [row])
+            remember_images(connection, [row])
 
         try:
             await self._database.write(add)

@@ -31,6 +31,8 @@ from prshots.server.adapters.sql.database.row_locks import lock_pull
 from prshots.server.adapters.sql.database.schema import compared_shots, comparisons, images, pair_results
 from prshots.server.adapters.sql.outbox.causes import JOB_SECONDS, mark_due
 from prshots.server.adapters.sql.review.asked_pairs import note_asked
+from prshots.server.adapters.sql.review.histories import identify_remembered
+from prshots.server.adapters.sql.review.quarantines import count_quarantined
 from prshots.server.domain.comparison.models import (
     ComparedPair,
     ComparisonRequest,
@@ -91,7 +93,7 @@ NEWEST = (
 """The comparison of the newest commit in the pull request that has a comparison."""
 
 _newer = comparisons.alias()
-_newest_commit = (
+NEWEST_COMMIT = (
     sa.select(_newer.c.commit_sha)
     .where(_newer.c.project_id == comparisons.c.project_id, _newer.c.pr_number == comparisons.c.pr_number)
     .order_by(*_newest_first(_newer))
@@ -102,21 +104,21 @@ _newest_commit = (
 NEWEST_OF_SEVERAL = (
     *given(comparisons, "project_id"),
     comparisons.c.pr_number.in_(sa.bindparam("pr_numbers", expanding=True)),
-    comparisons.c.commit_sha == _newest_commit,
+    comparisons.c.commit_sha == NEWEST_COMMIT,
 )
-_OF_SHOT = sa.and_(*(compared_shots.c[name] == comparisons.c[name] for name in _COMMIT))
+OF_SHOT = sa.and_(*(compared_shots.c[name] == comparisons.c[name] for name in _COMMIT))
 _COUNTS = (
     sa.select(comparisons.c.pr_number, comparisons.c.commit_sha, comparisons.c.state)
     .add_columns(compared_shots.c.verdict, sa.func.count(compared_shots.c.name))
-    .select_from(comparisons.outerjoin(compared_shots, _OF_SHOT))
+    .select_from(comparisons.outerjoin(compared_shots, OF_SHOT))
     .where(*NEWEST_OF_SEVERAL)
     .group_by(*(comparisons.c[name] for name in (*_COMMIT, "state")), compared_shots.c.verdict)
 )
 
 _PAIR = (*ShotKey._fields, "pixels_before", "pixels_after", "verdict", "ancestor")
-_DIFFERING = (
+DIFFERING = (
     sa.select(comparisons.c.pr_number, *(compared_shots.c[name] for name in _PAIR))
-    .select_from(comparisons.join(compared_shots, _OF_SHOT))
+    .select_from(comparisons.join(compared_shots, OF_SHOT))
     .where(
         *NEWEST_OF_SEVERAL,
         sa.func.coalesce(compared_shots.c.verdict, "") != Verdict.UNCHANGED,
@@ -268,7 +270,7 @@ class SqlComparisons:
             for *comparison, verdict, count in connection.execute(_COUNTS, of_pulls):
                 counts.setdefault(tuple(comparison), {})[Verdict(verdict) if verdict else None] = count
             pairs: dict[int, list[ComparedPair]] = {}
-            for number, *pair in connection.execute(_DIFFERING, of_pulls):
+            for number, *pair in connection.execute(DIFFERING, of_pulls):
                 pairs.setdefault(number, []).append(_read_pair(pair))
             return {
                 number: ComparisonSummary(sha, ComparisonState(state), of_verdicts, pairs.get(number, ()))
@@ -300,6 +302,7 @@ def _identify(connection: sa.Connection, identities: Mapping[str, str]) -> None:
     """Set the identities of images. Sorted, because two processes may have some of the same."""
     if rows := [{"of_image": image_id, "found": identities[image_id]} for image_id in sorted(identities)]:
         connection.execute(_IDENTIFY, rows)
+        identify_remembered(connection, rows)
 
 
 def _at_commit(commit_sha: str) -> sa.ColumnElement[bool]:
@@ -367,9 +370,11 @@ def _note_gate(
     An old commit's job asks nothing, because nobody is shown its comparison.
     """
     key = _key(request)
-    newest = connection.execute(NEWEST, key).first()
-    if state is not ComparisonState.RUNNING and newest and newest.commit_sha == key["commit_sha"]:
-        note_asked(connection, request.project_id, request.pr_number, newest.commit_sha, now)
+    if state is not ComparisonState.RUNNING:
+        newest = connection.execute(NEWEST, key).first()
+        if newest and newest.commit_sha == key["commit_sha"]:
+            note_asked(connection, request.project_id, request.pr_number, newest.commit_sha, now)
+        count_quarantined(connection, key, now)
     mark_due(connection, request.project_id, request.pr_number, now, comment_in=JOB_SECONDS)
 
 

@@ -10,6 +10,7 @@ from sqlalchemy import Connection, delete, text
 
 from prshots.server.adapters.sql.columns import equal
 from prshots.server.adapters.sql.database.schema import baselines, compared_shots, comparisons, staged
+from prshots.server.adapters.sql.review.histories import remember_images
 from prshots.server.domain.images.models import Image
 
 # The same SQL for SQLite and PostgreSQL, where SQLAlchemy has two different constructs.
@@ -50,8 +51,10 @@ def pointer(
 def point_baselines(connection: Connection, pointers: Collection[Row]) -> None:
     """Add baselines, or replace those of the same commit."""
     if pointers:
-        connection.execute(_POINT, sorted(pointers, key=lambda row: list(row.values())))
-        note_commits(connection, pointers)
+        rows = sorted(pointers, key=lambda row: list(row.values()))
+        connection.execute(_POINT, rows)
+        note_commits(connection, rows)
+        remember_images(connection, rows)
 
 
 def note_commits(connection: Connection, rows: Iterable[Row]) -> None:

@@ -412,7 +412,7 @@ asked_pairs = sa.Table(
     sa.Column("after_decision", sa.BigInteger, nullable=False),
 )
 
-# Shots that never block a pull request until `until`. `compared` and `differed` count its comparisons since.
+# Shots that never block a pull request until `until`.
 quarantines = sa.Table(
     "quarantines",
     metadata,
@@ -425,19 +425,29 @@ quarantines = sa.Table(
     sa.Column("created_by", text(), nullable=False),
     sa.Column("created_at", sa.BigInteger, nullable=False),
     sa.Column("until", sa.BigInteger, nullable=False),
-    sa.Column("compared", sa.Integer, nullable=False),
-    sa.Column("differed", sa.Integer, nullable=False),
     sa.UniqueConstraint("project_id", "name", "viewport", "theme", name="quarantines_shot"),
 )
 
+# The commits that have been compared since a shot's quarantine began. `differed` is 1 if the shot differed.
+quarantined_commits = sa.Table(
+    "quarantined_commits",
+    metadata,
+    sa.Column("quarantine_id", text(32), primary_key=True),
+    sa.Column("pr_number", sa.Integer, primary_key=True),
+    sa.Column("commit_sha", text(40), primary_key=True),
+    sa.Column("project_id", text(32), nullable=False),
+    sa.Column("differed", sa.Integer, nullable=False),
+)
+
 # The images that a shot had on a branch, one row for each change. Outlives the images by 30 days. `pixels` is
-# empty until they are identified.
+# empty until they are identified. `commit_sha` is the commit that brought the change.
 branch_pixels = sa.Table(
     "branch_pixels",
     metadata,
     sa.Column("seq", _Sequence, primary_key=True, autoincrement=True),
     sa.Column("project_id", text(32), nullable=False),
     sa.Column("branch", text(), nullable=False),
+    sa.Column("commit_sha", text(40), nullable=False),
     sa.Column("name", text(), nullable=False),
     sa.Column("viewport", text(16), nullable=False),
     sa.Column("theme", text(8), nullable=False),

@@ -9,15 +9,18 @@ import sqlalchemy as sa
 
 from prshots.contract.replies import Pin
 from prshots.server.adapters.sql.columns import ACTIVE, equal, given
-from prshots.server.adapters.sql.comparison.comparisons import NEWEST, NEWEST_OF_SEVERAL
+from prshots.server.adapters.sql.comparison.comparisons import DIFFERING, NEWEST, NEWEST_OF_SEVERAL
 from prshots.server.adapters.sql.database.database import Database
 from prshots.server.adapters.sql.database.row_locks import lock_pull
 from prshots.server.adapters.sql.database.schema import compared_shots, comparisons, decisions, images
 from prshots.server.adapters.sql.outbox.causes import mark_due
 from prshots.server.adapters.sql.review.asked_pairs import notice_of
+from prshots.server.adapters.sql.review.histories import find_histories
+from prshots.server.adapters.sql.review.quarantines import quarantined_shots
 from prshots.server.domain.comparison.models import PairKey
 from prshots.server.domain.images.models import ShotKey
 from prshots.server.domain.review.models import Decision, NewDecision, PairDecision, ReviewFacts
+from prshots.server.domain.review.noise import sort_by_commit
 
 _CURRENT = sa.select(*(compared_shots.c[name] for name in PairKey._fields)).where(
     *given(compared_shots, "project_id", "pr_number", "commit_sha"), compared_shots.c.verdict.is_not(None)
@@ -76,10 +79,10 @@ NEWER_COMMIT = (
 )
 """The newest commit with images that was never compared, given the pull request as the only `pr_numbers`."""
 
-_OUTDATED = sa.select(comparisons.c.pr_number).where(*NEWEST_OF_SEVERAL, _has_newer_commit)
-_QUEUED = sa.select(comparisons.c.pr_number, comparisons.c.queued_pulls).where(
-    *NEWEST_OF_SEVERAL, comparisons.c.queued_pulls != "[]"
-)
+_COMPARED = sa.select(
+    *(comparisons.c[name] for name in ("pr_number", "branch", "commits", "queued_pulls")),
+    _has_newer_commit.label("is_outdated"),
+).where(*NEWEST_OF_SEVERAL)
 
 
 class SqlReviews:
@@ -121,20 +124,23 @@ class SqlReviews:
     async def facts(
         self, project_id: str, shots: Mapping[int, Collection[ShotKey]], now: int
     ) -> dict[int, ReviewFacts]:
-        del now
         of_pulls = {"project_id": project_id, "pr_numbers": list(shots)}
 
         def read(connection: sa.Connection) -> dict[int, ReviewFacts]:
-            outdated = set(connection.execute(_OUTDATED, of_pulls).scalars())
-            queued = _queued_pulls(connection, of_pulls)
+            compared = {row.pr_number: row for row in connection.execute(_COMPARED, of_pulls)}
+            queued = {number: json.loads(row.queued_pulls) for number, row in compared.items()}
             decided: dict[int, list[PairDecision]] = {number: [] for number in chain(shots, *queued.values())}
             for row in connection.execute(_DECISIONS, of_pulls | {"pr_numbers": list(decided)}):
                 decided[row.pr_number].append(_read_decision(row))
+            quarantined = frozenset(quarantined_shots(connection, project_id, now))
+            histories = _find_histories(connection, project_id, compared, shots, now)
             return {
                 number: ReviewFacts(
                     decided[number],
-                    queued=_in_order(decided[other] for other in queued.get(number, ())),
-                    has_newer_commit=number in outdated,
+                    _in_order(decided[other] for other in queued.get(number, ())),
+                    quarantined,
+                    histories.get(number, {}),
+                    has_newer_commit=number in compared and bool(compared[number].is_outdated),
                 )
                 for number in shots
             }
@@ -142,14 +148,18 @@ class SqlReviews:
         return await self._database.read(read)
 
     async def version(self, project_id: str, pr_number: int, now: int) -> str:
-        del now
         of_pull = {"project_id": project_id, "pr_numbers": [pr_number]}
 
         def read(connection: sa.Connection) -> str:
-            outdated = connection.execute(_OUTDATED, of_pull).first()
-            numbers = [pr_number, *_queued_pulls(connection, of_pull).get(pr_number, ())]
-            newest = connection.execute(_NEWEST_DECISION, of_pull | {"pr_numbers": numbers}).scalar()
-            return f"{newest} {outdated is None}"
+            compared = {row.pr_number: row for row in connection.execute(_COMPARED, of_pull)}
+            queued = [each for row in compared.values() for each in json.loads(row.queued_pulls)]
+            newest = connection.execute(_NEWEST_DECISION, of_pull | {"pr_numbers": [pr_number, *queued]})
+            shots = sorted(ShotKey(*shot[:3]) for _, *shot in connection.execute(DIFFERING, of_pull))
+            return (
+                f"{newest.scalar()} {[row.is_outdated for row in compared.values()]} "
+                f"{quarantined_shots(connection, project_id, now)} "
+                f"{_find_histories(connection, project_id, compared, {pr_number: shots}, now)}"
+            )
 
         return await self._database.read(read)
 
@@ -157,9 +167,26 @@ class SqlReviews:
         return await self._database.read(lambda connection: notice_of(connection, project_id, pr_number))
 
 
-def _queued_pulls(connection: sa.Connection, of_pulls: Mapping[str, object]) -> dict[int, list[int]]:
-    """Return the pull requests ahead in a merge queue, by the numbers of those that are in one."""
-    return {row.pr_number: json.loads(row.queued_pulls) for row in connection.execute(_QUEUED, of_pulls)}
+def _find_histories(
+    connection: sa.Connection,
+    project_id: str,
+    compared: Mapping[int, Any],
+    shots: Mapping[int, Collection[ShotKey]],
+    now: int,
+) -> dict[int, dict[ShotKey, list[str]]]:
+    """Return the pixels that these shots had on the pull requests' branches, given rows of `_COMPARED`."""
+    of_branch: dict[str, set[ShotKey]] = {}
+    for number, row in compared.items():
+        of_branch.setdefault(row.branch, set()).update(shots[number])
+    found = find_histories(connection, project_id, of_branch, now)
+    return {
+        number: {
+            shot: sort_by_commit(history, json.loads(row.commits))
+            for shot in shots[number]
+            if (history := found.get((row.branch, shot)))
+        }
+        for number, row in compared.items()
+    }
 
 
 def _in_order(decided: Iterable[Sequence[PairDecision]]) -> list[PairDecision]:

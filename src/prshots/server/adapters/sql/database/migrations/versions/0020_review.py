@@ -67,15 +67,22 @@ def upgrade() -> None:
         sa.Column("created_by", text(), nullable=False),
         sa.Column("created_at", sa.BigInteger, nullable=False),
         sa.Column("until", sa.BigInteger, nullable=False, index=True),
-        sa.Column("compared", sa.Integer, nullable=False, server_default="0"),
-        sa.Column("differed", sa.Integer, nullable=False, server_default="0"),
         sa.UniqueConstraint(*_SHOT, name="quarantines_shot"),
+    )
+    op.create_table(
+        "quarantined_commits",
+        sa.Column("quarantine_id", text(32), primary_key=True),
+        sa.Column("pr_number", sa.Integer, primary_key=True),
+        sa.Column("commit_sha", text(40), primary_key=True),
+        sa.Column("project_id", text(32), nullable=False, index=True),
+        sa.Column("differed", sa.Integer, nullable=False),
     )
     op.create_table(
         "branch_pixels",
         sa.Column("seq", _sequence, primary_key=True, autoincrement=True),
         sa.Column("project_id", text(32), nullable=False),
         sa.Column("branch", text(), nullable=False),
+        sa.Column("commit_sha", text(40), nullable=False),
         *_shot_columns(),
         sa.Column("image_id", text(32), nullable=False, index=True),
         sa.Column("pixels", text(64), nullable=False),

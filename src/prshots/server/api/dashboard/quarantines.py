@@ -1,0 +1,48 @@
+"""Noise: alternating shots, and quarantined ones."""
+
+from http import HTTPStatus
+
+from prshots.server.api.dashboard import fields, view_types, views
+from prshots.server.api.dashboard.routing import Call, project_route
+from prshots.server.domain.images import checks
+from prshots.server.domain.images.models import ShotKey
+from prshots.server.domain.projects.models import Project
+
+
+async def list_noise(call: Call, project: Project) -> view_types.NoiseView:
+    services = call.services
+    found = await services.noise.alternating(project)
+    ids = {each.image_id for _, pictures in found for each in pictures}
+    by_id = {image.id: image for image in await services.overview.images(project.id, ids)}
+    return {"shots": [views.alternating_shot_view(*each, by_id, services.images) for each in found]}
+
+
+async def list_quarantines(call: Call, project: Project) -> view_types.QuarantineListView:
+    found = await call.services.noise.quarantines(project)
+    return {"quarantines": [views.quarantine_view(each) for each in found]}
+
+
+async def quarantine(call: Call, project: Project) -> view_types.QuarantineView:
+    body = await call.body()
+    shot = ShotKey(
+        checks.check_name(fields.text(body, "name")),
+        checks.check_viewport(fields.text(body, "viewport")),
+        checks.check_theme(fields.text(body, "theme")),
+    )
+    reason, days = fields.text(body, "reason").strip(), fields.number(body, "days")
+    return views.quarantine_view(
+        await call.services.noise.quarantine(project, shot, reason, days, call.user.login)
+    )
+
+
+async def end_quarantine(call: Call, project: Project) -> view_types.DoneView:
+    await call.services.noise.end_quarantine(project, call.path("quarantine_id"))
+    return {"ok": True}
+
+
+ROUTES = (
+    project_route("GET", "/noise", list_noise),
+    project_route("GET", "/quarantines", list_quarantines),
+    project_route("POST", "/quarantines", quarantine, HTTPStatus.CREATED),
+    project_route("DELETE", "/quarantines/{quarantine_id}", end_quarantine),
+)
