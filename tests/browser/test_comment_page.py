@@ -48,8 +48,10 @@ def test_pictures_and_lines_link_to_the_dashboard(ci: httpx.Client, page: Page) 
     ci.post("/v1/compare", json=body, timeout=60).raise_for_status()
     params = {"pr_number": 7, "view": "changes", "marker": "link"}
     markdown = ci.get("/v1/comment", params=params).json()["markdown"]
-    group, caption, pair = (link for link in MarkdownPage(markdown).links if "?" in link)
+    deciding, group, caption, pair = (link for link in MarkdownPage(markdown).links if "?" in link)
     assert caption == pair
+    page.goto(deciding)
+    expect(page.locator(".pair-name")).to_have_text(["a & b"])
     page.goto(pair)
     expect(page.locator("dialog.pair-viewer")).to_contain_text("a & b")
     page.goto(group)

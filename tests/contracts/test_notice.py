@@ -59,7 +59,7 @@ class PullRequest:
     async def quarantine(self, name: str, until: int) -> None:
         row = {"id": secrets.token_hex(16), "project_id": self.stores.project.id, "name": name}
         row |= {"viewport": "1280x800", "theme": "", "reason": "flaky", "created_by": "ann"}
-        row |= {"created_at": NOW, "until": until, "compared": 0, "differed": 0}
+        row |= {"created_at": NOW, "until": until}
         await self.stores.database.execute(sa.insert(quarantines).values(row))
 
     async def notice(self) -> int:

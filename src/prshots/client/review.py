@@ -44,11 +44,12 @@ def read_review(service: Client, head: Head, on_wait: OnWait) -> dict[str, Any]:
         raise CallError(message("service_without_gate", url=service.url))
     gate = found.gate if found else NOT_COMPARED
     review = {"pr": number, "gate": _filled(asdict(gate)) | {"words": describe_gate(gate)}}
-    review |= {"warning": UNTRUSTED} | (_compared(found) if found else {})
+    review |= {"warning": UNTRUSTED} | (describe_comparison(found) if found else {})
     return review | _comments(head.job, number, on_wait)
 
 
-def _compared(found: ComparisonReply) -> dict[str, Any]:
+def describe_comparison(found: ComparisonReply) -> dict[str, Any]:
+    """Return the rejected and open shots, outdated notes, and counts of the rest."""
     listed = [shot for shot in found.json["shots"] if shot["review"]["state"] in _LISTED]
     listed.sort(key=lambda shot: _LISTED.index(shot["review"]["state"]))
     outdated = found.json.get("outdated_notes", [])[-MAX_SHOTS:]

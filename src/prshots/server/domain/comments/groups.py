@@ -48,7 +48,8 @@ def find_decided(comparison: Comparison) -> Decided:
     """Return the decided groups. One rejected shot rejects its group, and one open shot leaves it open."""
     reviews: dict[str, list[Review]] = {}
     for shot in comparison.shots:
-        reviews.setdefault(shot.group, []).append(shot.review)
+        if shot.group:
+            reviews.setdefault(shot.group, []).append(shot.review)
     found = {}
     for group, members in reviews.items():
         states = {review.state for review in members}
