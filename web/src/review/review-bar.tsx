@@ -2,6 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { ShotWithVerdict } from "../changes/verdicts";
+import { shotId } from "../gallery/shot-key";
 import { formatCount, formatNumber } from "../lib/format";
 import type { Gate } from "../lib/types";
 import { Button, Menu, MoreIcon } from "../ui";
@@ -66,7 +67,7 @@ export function ShotReviewBar(props: ShotReviewBarProps) {
     <section class="review-bar" aria-label="Review">
       {draft ? (
         <NoteForm
-          key={shot.name}
+          key={shotId(shot)}
           draft={draft}
           hasPicture={shot.after !== null}
           problem={desk.problem?.message}
@@ -168,9 +169,11 @@ function Problem({ desk: { problem } }: Pick<Props, "desk">) {
   return (
     <p class="review-problem" role="alert">
       {problem.message}{" "}
-      <button type="button" class="link-button" onClick={() => void problem.retry()}>
-        Try again
-      </button>
+      {problem.retry && (
+        <button type="button" class="link-button" onClick={problem.retry}>
+          Try again
+        </button>
+      )}
     </p>
   );
 }

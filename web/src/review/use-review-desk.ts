@@ -19,7 +19,7 @@ export interface ReviewDesk {
   /** Takes the last decision back, and returns the first shot it was about. */
   undo: (() => ShotWithVerdict | undefined) | null;
   /** Why the last decision was not recorded. */
-  problem: { message: string; retry: () => unknown } | null;
+  problem: { message: string; retry: (() => void) | null } | null;
   /** The rejection that the user is writing about a shot. */
   draftOf(shot: ShotWithVerdict): Note | undefined;
   setDraft(shot: ShotWithVerdict, draft: Note | undefined): void;
@@ -67,7 +67,7 @@ export function useReviewDesk(
     return sent;
   };
 
-  const record = async (steps: Step[], reviews: Map<string, Review>, retry: () => unknown) => {
+  const record = async (steps: Step[], reviews: Map<string, Review>, retry: () => void) => {
     const put = (settled: boolean) =>
       setPending(
         (all) => new Map([...all, ...[...reviews].map(([id, review]) => [id, { review, settled }] as const)]),
@@ -79,7 +79,7 @@ export function useReviewDesk(
     } catch (failure) {
       if (!(failure instanceof ApiError)) throw failure;
       setPending((all) => new Map([...all].filter(([id]) => !reviews.has(id))));
-      setProblem({ message: describeFailure(failure), retry });
+      setProblem({ message: describeFailure(failure), retry: failure.status === 409 ? null : retry });
       if (failure.status === 409) void refresh();
       return false;
     }
