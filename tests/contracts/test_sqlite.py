@@ -193,7 +193,7 @@ async def test_a_file_of_an_earlier_version_is_rewritten_once_if_it_is_small(
     assert pages(tmp_path / "prshots.db")[0] == large
     monkeypatch.undo()
     await upkeep.reclaim_space(60)
-    assert pages(tmp_path / "prshots.db")[0] < large / 5
+    assert pages(tmp_path / "prshots.db")[0] < large / 4
     assert await records.known_ids([kept.id]) == {kept.id}
     await records.add_image(an_image(PROJECT))
     await records.close()
@@ -209,6 +209,6 @@ async def test_a_large_file_of_an_earlier_version_is_rewritten_on_request(tmp_pa
     await with_deleted_images(records)
     await records.close()
     large, small = wiring.rewrite_database(Settings(data_dir=tmp_path))
-    assert small < large / 5
+    assert small < large / 4
     with pytest.raises(SettingsError, match="PostgreSQL reuses the space"):
         wiring.rewrite_database(Settings(database_url="postgresql://u:swordfish@h/n"))
