@@ -119,7 +119,14 @@ class Here:
         return dict(tuple(row) for row in rows)
 
     async def connect(self) -> None:
-        forge = {"forge": "github", "api_url": "", "repository": "", "kid": "", "token": "", "created_by": ""}
+        forge = {
+            "forge": "github",
+            "api_url": "",
+            "repository": "",
+            "kid": "",
+            "secret": "",
+            "created_by": "",
+        }
         await self.stores.database.execute(
             insert(connections).values(project_id=self.id, created_at=NOW, **forge)
         )

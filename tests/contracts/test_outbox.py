@@ -37,9 +37,11 @@ async def here(stores: Stores) -> Stores:
     return stores
 
 
-async def cause(here: Stores, now: int = NOW, pr_number: int = PULL) -> None:
+async def cause(here: Stores, now: int = NOW, pr_number: int = PULL, comment_in: int = 0) -> None:
     project_id = here.project.id
-    await here.database.write(lambda connection: mark_due(connection, project_id, pr_number, now))
+    await here.database.write(
+        lambda connection: mark_due(connection, project_id, pr_number, now, comment_in=comment_in)
+    )
 
 
 async def claim(here: Stores, holder: str = "one", now: int = NOW) -> Claim:
@@ -140,6 +142,19 @@ async def test_a_holder_that_is_too_late_makes_everything_due_again(here: Stores
     assert {each.sent for each in (await claim(here, "two", UNTIL + 1)).due} == {""}
 
 
+async def test_a_holder_that_lost_only_the_status_makes_everything_due_again(here: Stores) -> None:
+    await cause(here)
+    late = await claim(here, "late")
+    await cause(here, NOW + 10, comment_in=LEASE)
+    successor = await claim(here, "two", UNTIL)
+    (status,) = successor.due
+    assert status.kind is STATUS
+    await here.outbox.finish(successor, [Attempt(status, "new")], UNTIL + 1)
+    await here.outbox.finish(late, [Attempt(each, "old") for each in late.due], UNTIL + 2)
+    again = await claim(here, "three", UNTIL + 2)
+    assert [(each.kind, each.sent) for each in again.due] == [(STATUS, ""), (COMMENT, "")]
+
+
 async def test_a_failed_attempt_is_shown_until_one_succeeds(here: Stores) -> None:
     await cause(here)
     status, comment = (claimed := await claim(here)).due
@@ -204,7 +219,7 @@ async def test_rows_without_a_recent_cause_are_removed(here: Stores) -> None:
 async def test_a_comparison_makes_the_status_due_at_once_and_the_comment_later(here: Stores) -> None:
     await compare(here, PULL, "a" * 40)
     assert [each.kind for each in (await claim(here)).due] == [STATUS]
-    later = NOW + JOB_SECONDS + 1  # nothing is due at the very end of a lease
+    later = NOW + JOB_SECONDS
     assert [each.kind for each in (await claim(here, now=later)).due] == [STATUS, COMMENT]
 
 

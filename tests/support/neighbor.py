@@ -159,8 +159,8 @@ def _review() -> Rows:
             {**shot, "branch": "main", "commit_sha": COMMITS[0], "image_id": ID, "pixels": HASHES[0]}
             | {"created_at": NEVER}
         ],
-        "connections": [{"project_id": ID, **by, **forge, "token": "secret"}],
-        "outbox": [{**of_pull, "kind": "status", "target": "", "version": 1, "first_due_at": NEVER}],
+        "connections": [{"project_id": ID, **by, **forge, "secret": "secret"}],
+        "outbox": [{**of_pull, "kind": "status", "version": 1, "first_due_at": NEVER}],
     }
 
 

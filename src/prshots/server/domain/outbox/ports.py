@@ -56,7 +56,7 @@ class OutboxRecords(Protocol):
         """
 
     async def claim(self, project_id: str, pr_number: int, holder: str, now: int, until: int) -> Claim | None:
-        """Lease everything about a pull request to this holder, until then. Return what is due.
+        """Lease a pull request to this holder, until then. Return what is due.
 
         Return None if someone else holds it, or if the project has no connection. If the lease ends before
         `finish`, everything that was due is due again, and nothing counts as sent, because it may have been.

@@ -35,9 +35,9 @@ _PULLS_OF_IMAGES = select(
 ).select_from(_of_images)
 
 
-def lock_project(connection: Connection, project_id: str) -> None:
-    """Wait for the project's uploads in progress, and block new ones."""
-    connection.execute(_PROJECT, {"project_id": project_id})
+def lock_project(connection: Connection, project_id: str) -> bool:
+    """Wait for the project's uploads in progress, and block new ones. Return False if it doesn't exist."""
+    return connection.execute(_PROJECT, {"project_id": project_id}).first() is not None
 
 
 def lock_pull(connection: Connection, project_id: str, pr_number: int) -> bool:

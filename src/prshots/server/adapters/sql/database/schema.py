@@ -456,8 +456,8 @@ branch_pixels = sa.Table(
     sa.Column("created_at", sa.BigInteger, nullable=False),
 )
 
-# How the service reaches a project's forge. `token` is encrypted with the signing key `kid`. Both are empty
-# for the operator's GitHub App.
+# How the service reaches a project's forge. `secret` is the token, encrypted with the signing key `kid`. Both
+# are empty for the operator's GitHub App.
 connections = sa.Table(
     "connections",
     metadata,
@@ -466,7 +466,7 @@ connections = sa.Table(
     sa.Column("api_url", text(), nullable=False),
     sa.Column("repository", text(), nullable=False),
     sa.Column("kid", text(32), nullable=False),
-    sa.Column("token", text(), nullable=False),
+    sa.Column("secret", text(), nullable=False),
     sa.Column("created_by", text(), nullable=False),
     sa.Column("created_at", sa.BigInteger, nullable=False),
 )
@@ -481,7 +481,6 @@ outbox = sa.Table(
     sa.Column("project_id", text(32), primary_key=True),
     sa.Column("pr_number", sa.Integer, primary_key=True),
     sa.Column("kind", text(16), primary_key=True),
-    sa.Column("target", text(64), primary_key=True),
     sa.Column("version", sa.BigInteger, nullable=False),
     sa.Column("due_at", sa.BigInteger),
     sa.Column("first_due_at", sa.BigInteger, nullable=False),

@@ -3,10 +3,10 @@
 import sqlalchemy as sa
 
 _MARK = sa.text(
-    "INSERT INTO outbox (project_id, pr_number, kind, target, version, due_at, first_due_at) "
-    "SELECT project_id, :pr_number, :kind, '', 1, :due_at, :now FROM connections "
+    "INSERT INTO outbox (project_id, pr_number, kind, version, due_at, first_due_at) "
+    "SELECT project_id, :pr_number, :kind, 1, :due_at, :now FROM connections "
     "WHERE project_id = :project_id "
-    "ON CONFLICT (project_id, pr_number, kind, target) DO UPDATE SET version = outbox.version + 1, "
+    "ON CONFLICT (project_id, pr_number, kind) DO UPDATE SET version = outbox.version + 1, "
     "first_due_at = CASE WHEN outbox.due_at IS NULL OR outbox.attempts > 0 THEN excluded.first_due_at "
     "ELSE outbox.first_due_at END, due_at = excluded.due_at, attempts = 0"
 )

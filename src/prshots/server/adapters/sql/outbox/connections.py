@@ -1,7 +1,6 @@
 """The connections of projects to their forges."""
 
-from collections.abc import Sequence
-from dataclasses import astuple, fields
+from dataclasses import asdict, fields, replace
 from typing import Any
 
 import sqlalchemy as sa
@@ -11,13 +10,11 @@ from prshots.contract.forge_kinds import ForgeKind
 from prshots.server.adapters.sql.columns import equal
 from prshots.server.adapters.sql.database.database import Database
 from prshots.server.adapters.sql.database.row_locks import lock_project
-from prshots.server.adapters.sql.database.schema import connections, outbox, projects
+from prshots.server.adapters.sql.database.schema import connections, outbox
 from prshots.server.adapters.sql.outbox.causes import send_again
 from prshots.server.domain.outbox.models import Connection
 
-_FIELDS = [field.name for field in fields(Connection)]
-_COLUMNS = ["token" if name == "secret" else name for name in _FIELDS]
-_CONNECTIONS = sa.select(*(connections.c[name] for name in _COLUMNS))
+_CONNECTIONS = sa.select(*(connections.c[field.name] for field in fields(Connection)))
 
 
 class SqlConnections:
@@ -33,22 +30,18 @@ class SqlConnections:
         return [_connection(row) for row in rows]
 
     async def put(self, connection: Connection) -> None:
-        row = dict(zip(_COLUMNS, astuple(connection), strict=True))
-        exists = sa.select(projects.c.id).where(projects.c.id == connection.project_id)
-
         def put(database: sa.Connection) -> None:
-            lock_project(database, connection.project_id)
-            if database.execute(exists).first() is None:  # deleted after the caller found it
+            if not lock_project(database, connection.project_id):  # deleted after the caller found it
                 raise NotFoundError("not found")
             database.execute(sa.delete(connections).where(connections.c.project_id == connection.project_id))
-            database.execute(sa.insert(connections).values(row))
+            database.execute(sa.insert(connections).values(asdict(connection)))
             send_again(database, connection.project_id, connection.created_at)
 
         await self._database.write(put)
 
     async def replace_secret(self, before: Connection, after: Connection) -> bool:
-        unchanged = equal(connections, project_id=before.project_id, kid=before.kid, token=before.secret)
-        replacing = sa.update(connections).where(*unchanged).values(kid=after.kid, token=after.secret)
+        unchanged = equal(connections, project_id=before.project_id, kid=before.kid, secret=before.secret)
+        replacing = sa.update(connections).where(*unchanged).values(kid=after.kid, secret=after.secret)
         return await self._database.execute(replacing) > 0
 
     async def remove(self, project_id: str) -> bool:
@@ -60,6 +53,5 @@ class SqlConnections:
         return await self._database.write(remove)
 
 
-def _connection(row: Sequence[Any]) -> Connection:
-    values = dict(zip(_FIELDS, row, strict=True))
-    return Connection(**values | {"forge": ForgeKind(values["forge"])})
+def _connection(row: Any) -> Connection:  # noqa: ANN401 - a row of the table
+    return replace(Connection(*row), forge=ForgeKind(row.forge))

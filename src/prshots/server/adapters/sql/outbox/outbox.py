@@ -30,15 +30,12 @@ _CONNECTED_PROJECT = (
     .select_from(PROJECTS.join(connections, connections.c.project_id == projects.c.id))
     .where(projects.c.id == sa.bindparam("project_id"))
 )
-# A holder that didn't finish may have sent anything. If we don't finish, it is due when the lease ends: so
-# that time tells what was due, and nothing else may be due then.
+# If we don't finish, it is due again when the lease ends. A holder that didn't finish may have sent anything.
 _CLAIM = sa.text(
-    "UPDATE outbox SET holder = :holder, lease_until = :until, "
-    "sent = CASE WHEN holder = '' THEN sent ELSE '' END, "
-    "attempts = CASE WHEN due_at <= :now THEN attempts + 1 ELSE attempts END, "
-    "due_at = CASE WHEN due_at <= :now THEN :until WHEN due_at = :until THEN due_at + 1 ELSE due_at END "
-    "WHERE project_id = :project_id AND pr_number = :pr_number "
-    "RETURNING kind, version, attempts, first_due_at, sent, due_at"
+    "UPDATE outbox SET holder = :holder, lease_until = :until, due_at = :until, attempts = attempts + 1, "
+    "sent = CASE WHEN holder = '' THEN sent ELSE '' END "
+    "WHERE project_id = :project_id AND pr_number = :pr_number AND due_at <= :now "
+    "RETURNING kind, version, attempts, first_due_at, sent"
 )
 _RECORD = sa.text(
     "UPDATE outbox SET error = :error, sent_at = coalesce(:sent_at, sent_at), "
@@ -82,10 +79,9 @@ class SqlOutbox:
             if project is None or connection.execute(_IS_HELD, of_pull).first():
                 return None
             rows = connection.execute(_CLAIM, of_pull | {"holder": holder, "until": until}).all()
-            due = {row.kind: Due(DeliveryKind(row.kind), *row[1:-1]) for row in rows if row.due_at == until}
-            return Claim(
-                project_from(project), pr_number, holder, [due[kind] for kind in DeliveryKind if kind in due]
-            )
+            due = {row.kind: Due(*row)._replace(kind=DeliveryKind(row.kind)) for row in rows}
+            in_order = [due[kind] for kind in DeliveryKind if kind in due]
+            return Claim(project_from(project), pr_number, holder, in_order)
 
         return await self._database.write(lease)
 
@@ -102,7 +98,7 @@ class SqlOutbox:
                 connection.execute(
                     _RECORD, held | result | {"kind": each.due.kind, "version": each.due.version}
                 )
-            if not connection.execute(_RELEASE, held).rowcount:
+            if connection.execute(_RELEASE, held).rowcount < len(claim.due):
                 connection.execute(_SEND_AGAIN, of_pull | {"now": now})
 
         await self._database.write(record)

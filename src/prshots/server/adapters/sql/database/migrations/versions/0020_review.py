@@ -97,7 +97,7 @@ def upgrade() -> None:
         sa.Column("api_url", text(), nullable=False),
         sa.Column("repository", text(), nullable=False),
         sa.Column("kid", text(32), nullable=False),
-        sa.Column("token", text(), nullable=False),
+        sa.Column("secret", text(), nullable=False),
         sa.Column("created_by", text(), nullable=False),
         sa.Column("created_at", sa.BigInteger, nullable=False),
     )
@@ -106,7 +106,6 @@ def upgrade() -> None:
         sa.Column("project_id", text(32), primary_key=True),
         sa.Column("pr_number", sa.Integer, primary_key=True),
         sa.Column("kind", text(16), primary_key=True),
-        sa.Column("target", text(64), primary_key=True, server_default=""),
         sa.Column("version", sa.BigInteger, nullable=False),
         sa.Column("due_at", sa.BigInteger),
         sa.Column("first_due_at", sa.BigInteger, nullable=False),
