@@ -7,7 +7,6 @@ import subprocess
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -286,7 +285,7 @@ class TestKeys:
         shop.run("sweep")
         assert stored(shop).kid == "k3"
         shop.run("keys", "retire", "k2")
-        with closing(forges_of(shop).open(stored(shop))) as forge:
+        with forges_of(shop).open(stored(shop), 10) as forge:
             assert forge.me() == gitea.login
 
     def test_a_lost_key_breaks_only_the_connection(self, shop: Service, gitea: GiteaLookAlike) -> None:
@@ -296,8 +295,8 @@ class TestKeys:
         assert stored(shop) == before
         words = "signing key k1, which no longer exists: enter the token again"
         assert words in forges_of(shop).problem(before)
-        with pytest.raises(KeysError, match=words):
-            forges_of(shop).open(before)
+        with pytest.raises(KeysError, match=words), forges_of(shop).open(before, 10):
+            pass
 
 
 @pytest.mark.slow
@@ -320,7 +319,7 @@ class TestGitHubApp:
         assert forges.problem(connection) == ""
         before = len(tokens_of_app(github))
         for _ in range(3):
-            with closing(forges.open(connection)) as forge:
+            with forges.open(connection, 10) as forge:
                 assert forge.pull_request(github.pr_number).is_open
         (issued,) = tokens_of_app(github)[before:]  # and used three times
         assert issued["permissions"] == PERMISSIONS
@@ -358,8 +357,8 @@ class TestGitHubApp:
             del installed.settings[f"GITHUB_{name}"]
         forges, connection = forges_of(installed), stored(installed)
         assert "set PRSHOTS_GITHUB_APP_ID and PRSHOTS_GITHUB_APP_KEY_FILE" in forges.problem(connection)
-        with pytest.raises(ForgeError, match="which is not set up"):
-            forges.open(connection)
+        with pytest.raises(ForgeError, match="which is not set up"), forges.open(connection, 10):
+            pass
 
     @pytest.mark.parametrize(
         ("given", "named"),

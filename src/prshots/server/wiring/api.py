@@ -216,7 +216,7 @@ def _build_outbox(engines: _Engines, reviews: Reviews, comments: Comments, woken
     return Outbox(
         records=SqlOutbox(engines.database),
         connections=SqlConnections(engines.database),
-        forges=Deliveries(engines.forges.open),
+        forges=Deliveries(engines.forges),
         reviews=reviews,
         comments=comments,
         woken=woken,

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from prshots.contract.gates import CommitStatus
     from prshots.contract.replies import SizedComment
     from prshots.forges import Forge
+    from prshots.server.adapters.forges.forge_opener import ForgeOpener
     from prshots.server.domain.outbox.models import Connection
     from prshots.server.domain.outbox.ports import WriteComment
 
@@ -27,8 +28,8 @@ FULL_SHA = 40
 
 
 class Deliveries:
-    def __init__(self, open_forge: Callable[[Connection], Forge]) -> None:
-        self._open = open_forge
+    def __init__(self, forges: ForgeOpener) -> None:
+        self._forges = forges
         self._threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="outbox")
 
     async def set_status(
@@ -45,10 +46,8 @@ class Deliveries:
         loop = asyncio.get_running_loop()
 
         def send(forge: Forge) -> None:
-            limit = min(forge.max_characters, MAX_COMMENT_BYTES)
-
             def render() -> SizedComment:
-                writing = write(limit, forge.marker_style)
+                writing = write(min(forge.max_characters, MAX_COMMENT_BYTES), forge.marker_style)
                 return asyncio.run_coroutine_threadsafe(writing, loop).result(seconds)
 
             _keep_comment(forge, pr_number, render)
@@ -60,16 +59,10 @@ class Deliveries:
         until = time.monotonic() + seconds
 
         def run() -> None:
-            from prshots.forges.deadline import deadline_after
-
             if (left := until - time.monotonic()) <= 0:
                 raise UnreachableError("the service was too busy to send this: it tries again")
-            with deadline_after(left):
-                forge = self._open(connection)
-                try:
-                    send(forge)
-                finally:
-                    forge.close()
+            with self._forges.open(connection, left) as forge:
+                send(forge)
 
         await asyncio.get_running_loop().run_in_executor(self._threads, run)
 

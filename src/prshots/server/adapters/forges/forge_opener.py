@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -19,7 +20,7 @@ from prshots.server.adapters.deadlines import OverdueError, in_thread
 from prshots.server.adapters.forges.token_encryption import decrypt, encrypt, missing_key
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterator
 
     from prshots.forges import Forge
     from prshots.server.adapters.forges.github_app import GitHubApp
@@ -50,21 +51,29 @@ class ForgeOpener:
     def close(self) -> None:
         self._threads.shutdown(wait=False, cancel_futures=True)
 
-    def open(self, connection: Connection) -> Forge:
-        """Return the connection's repository. Blocks, so call this in a thread. The caller must close it.
+    @contextmanager
+    def open(self, connection: Connection, seconds: float) -> Iterator[Forge]:
+        """Open the connection's repository for this long. Blocks, so call this in a thread.
 
         Raises KeysError, ForgeError, UnreachableError, RateLimitedError.
         """
         from prshots.forges import FORGES
+        from prshots.forges.deadline import deadline_after
         from prshots.server.adapters.forges.public_addresses import transport_to
 
-        uses_app, api_url = connection.uses_app, connection.api_url
-        return FORGES[connection.forge](
-            api_url=api_url,
-            repository=connection.repository,
-            token=self._app_token(connection) if uses_app else decrypt(connection, self._keys.ring()),
-            transport=transport_to(api_url, self._allowed_hosts),
-        )
+        with deadline_after(seconds):
+            if connection.uses_app:
+                token = self._app_token(connection)
+            else:
+                token = decrypt(connection, self._keys.ring())
+            forge = FORGES[connection.forge](
+                api_url=connection.api_url,
+                repository=connection.repository,
+                token=token,
+                transport=transport_to(connection.api_url, self._allowed_hosts),
+            )
+            with closing(forge):
+                yield forge
 
     def problem(self, connection: Connection) -> str:
         if connection.uses_app:
@@ -100,14 +109,8 @@ class ForgeOpener:
             raise ForgeError(f"{connection.api_url} {why}: try again later") from error
 
     def _ask(self, connection: Connection) -> None:
-        from prshots.forges.deadline import deadline_after
-
-        with deadline_after(CHECK_SECONDS):
-            forge = self.open(connection)
-            try:
-                forge.check()
-            finally:
-                forge.close()
+        with self.open(connection, CHECK_SECONDS) as forge:
+            forge.check()
 
     def _app_token(self, connection: Connection) -> str:
         if self._app is None:

@@ -1,8 +1,8 @@
 """The operator's GitHub App: tokens for single repositories where it is installed."""
 
-import threading
 import time
 from collections.abc import Callable
+from contextlib import closing
 from datetime import datetime
 from typing import Any
 
@@ -42,7 +42,6 @@ class GitHubApp:
         self.api_url = api_url
         self._app_id, self._clock = app_id, clock
         self._tokens: dict[str, tuple[str, float]] = {}
-        self._lock = threading.Lock()
 
     def name(self) -> str:
         """Return the App's name. Raises ForgeError, UnreachableError, RateLimitedError."""
@@ -50,13 +49,9 @@ class GitHubApp:
 
     def token(self, repository: str) -> str:
         """Return a token for this repository alone, valid for a minute or more. Raises like `name`."""
-        with self._lock:
-            token, expires_at = self._tokens.get(repository, ("", 0.0))
-        if self._clock() < expires_at - _RENEW_SECONDS:
-            return token
-        token, expires_at = self._new_token(repository)
-        with self._lock:
-            self._tokens[repository] = token, expires_at
+        token, expires_at = self._tokens.get(repository, ("", 0.0))
+        if self._clock() >= expires_at - _RENEW_SECONDS:
+            token, _ = self._tokens[repository] = self._new_token(repository)
         return token
 
     def _new_token(self, repository: str) -> tuple[str, float]:
@@ -81,8 +76,5 @@ class GitHubApp:
             "Accept": "application/vnd.github+json",
             "X-GitHub-Api-Version": API_VERSION,
         }
-        api = ForgeApi("GitHub", self.api_url, headers, ignore_wait, _NEEDS)
-        try:
+        with closing(ForgeApi("GitHub", self.api_url, headers, ignore_wait, _NEEDS)) as api:
             return api.call(method, path, **request)
-        finally:
-            api.close()

@@ -7,6 +7,7 @@ has no signing key, can't send a token elsewhere.
 import base64
 import secrets
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 
 from prshots.contract.errors import KeysError, SettingsError
@@ -55,20 +56,13 @@ def missing_key(connection: Connection, ring: KeyRing) -> str:
 
 async def encrypt_again(records: ConnectionRecords, read_ring: Callable[[], KeyRing]) -> None:
     """Encrypt all tokens with the first key that have an older one. Skips those that can't be decrypted."""
-    with_token = [found for found in await records.connections() if not found.uses_app]
-    if not with_token:
-        return
-    try:
-        ring = read_ring()
-    except SettingsError:  # the doctor reports it
-        return
-    for connection in with_token:
-        if connection.kid != ring.signing_kid:
-            try:
-                token = decrypt(connection, ring)
-            except KeysError:  # the dashboard shows it
-                continue
-            await records.replace_secret(connection, encrypt(connection, token, ring))
+    for connection in await records.connections():
+        if not connection.uses_app:
+            with suppress(SettingsError):  # the doctor reports missing keys, and the dashboard a lost one
+                ring = read_ring()
+                if connection.kid != ring.signing_kid:
+                    again = encrypt(connection, decrypt(connection, ring), ring)
+                    await records.replace_secret(connection, again)
 
 
 def _derive(key: Key) -> bytes:

@@ -63,7 +63,7 @@ class OutboxRecords(Protocol):
         """
 
     async def finish(self, claim: Claim, attempts: Sequence[Attempt], now: int) -> None:
-        """Record the attempts, and end the lease. A cause that came in the meantime stays due.
+        """Record attempts at all that is due, and end the lease. A cause that came in the meantime stays due.
 
         If the lease has already ended, everything is due again: it may have been sent after newer things.
         """

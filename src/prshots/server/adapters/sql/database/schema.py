@@ -489,5 +489,4 @@ outbox = sa.Table(
     sa.Column("holder", text(32), nullable=False),
     sa.Column("lease_until", sa.BigInteger, nullable=False),
     sa.Column("sent", text(), nullable=False),
-    sa.Column("sent_at", sa.BigInteger),
 )

@@ -38,18 +38,13 @@ _CLAIM = sa.text(
     "RETURNING kind, version, attempts, first_due_at, sent"
 )
 _RECORD = sa.text(
-    "UPDATE outbox SET error = :error, sent_at = coalesce(:sent_at, sent_at), "
+    "UPDATE outbox SET holder = '', lease_until = 0, error = :error, "
     "sent = CASE WHEN version = :version THEN :sent ELSE '' END, "
-    "attempts = CASE WHEN version = :version THEN :attempts ELSE attempts END, "
     "due_at = CASE WHEN version = :version THEN :next_at ELSE due_at END "
     "WHERE project_id = :project_id AND pr_number = :pr_number AND kind = :kind AND holder = :holder"
 )
-_RELEASE = sa.text(
-    "UPDATE outbox SET holder = '', lease_until = 0 "
-    "WHERE project_id = :project_id AND pr_number = :pr_number AND holder = :holder"
-)
 _SEND_AGAIN = sa.text(
-    "UPDATE outbox SET version = version + 1, sent = '', due_at = :now "
+    "UPDATE outbox SET version = version + 1, sent = '', attempts = 0, due_at = :now "
     "WHERE project_id = :project_id AND pr_number = :pr_number"
 )
 _HAS_FAILED = _ROW.error != sa.literal_column("''")
@@ -87,18 +82,16 @@ class SqlOutbox:
 
     async def finish(self, claim: Claim, attempts: Sequence[Attempt], now: int) -> None:
         of_pull = {"project_id": claim.project.id, "pr_number": claim.pr_number}
-        held = of_pull | {"holder": claim.holder}
+        rows = [
+            of_pull
+            | {"holder": claim.holder, "kind": each.due.kind, "version": each.due.version}
+            | {"sent": each.sent, "error": each.error, "next_at": each.next_at}
+            for each in attempts
+        ]
 
         def record(connection: sa.Connection) -> None:
-            for each in attempts:
-                result = {"sent": each.sent, "sent_at": now, "error": "", "attempts": 0, "next_at": None}
-                if each.error:
-                    failed = {"sent_at": None, "error": each.error, "next_at": each.next_at}
-                    result |= failed | {"attempts": each.due.attempts}
-                connection.execute(
-                    _RECORD, held | result | {"kind": each.due.kind, "version": each.due.version}
-                )
-            if connection.execute(_RELEASE, held).rowcount < len(claim.due):
+            recorded = [connection.execute(_RECORD, row).rowcount for row in rows]
+            if not all(recorded):
                 connection.execute(_SEND_AGAIN, of_pull | {"now": now})
 
         await self._database.write(record)

@@ -114,7 +114,6 @@ def upgrade() -> None:
         sa.Column("holder", text(32), nullable=False, server_default=""),
         sa.Column("lease_until", sa.BigInteger, nullable=False, server_default="0"),
         sa.Column("sent", text(), nullable=False, server_default=""),
-        sa.Column("sent_at", sa.BigInteger),
         sa.Index("outbox_due", "due_at", sqlite_where=_WAITS, postgresql_where=_WAITS),
         sa.Index("outbox_open", "project_id", "pr_number", sqlite_where=_IS_OPEN, postgresql_where=_IS_OPEN),
         sa.Index("outbox_old", "first_due_at", sqlite_where=_RESTS, postgresql_where=_RESTS),
