@@ -223,6 +223,17 @@ async def test_a_comparison_makes_the_status_due_at_once_and_the_comment_later(h
     assert [each.kind for each in (await claim(here, now=later)).due] == [STATUS, COMMENT]
 
 
+async def test_other_review_verdicts_make_compared_pull_requests_due(here: Stores) -> None:
+    await here.add(pr_number=8)
+    await compare(here, PULL, "a" * 40)
+    await send(here, now=NOW + JOB_SECONDS)
+    await here.change_project(four_eyes=True)
+    assert await due(here, NOW) == set()
+    await here.change_project(review_verdicts="new")
+    assert [each.kind for each in (await claim(here)).due] == [STATUS, COMMENT]
+    assert await due(here, NOW) == set()
+
+
 async def test_finds_the_newest_commit_that_was_never_compared(here: Stores) -> None:
     old, new = "a" * 40, "b" * 40
     for sha in (old, new):

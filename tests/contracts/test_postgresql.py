@@ -33,6 +33,7 @@ from support.free_ports import free_port
 from support.service import PNG, SHA
 from support.stores_and_records import (
     DATABASE_CALLS,
+    NOW,
     SqlRecords,
     a_project,
     an_image,
@@ -203,8 +204,8 @@ class TestTimeouts:
         with psycopg.connect(url) as holding:
             holding.execute("UPDATE projects SET retain_days = 1")
             with pytest.raises(RecordsError, match="lock timeout"):
-                await records.change_project(stores.project)
-        await records.change_project(stores.project)
+                await records.change_project(stores.project, NOW)
+        await records.change_project(stores.project, NOW)
 
 
 async def test_an_outage_of_several_hosts_names_each_of_them() -> None:

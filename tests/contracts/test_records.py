@@ -265,7 +265,7 @@ class TestProjects:
         await stores.change_project(name="another", policy=Policy.MANUAL, retain_days=9)
         assert await stores.records.project(project.name, LOCAL_ORGANIZATION) is None
         with pytest.raises(ConflictError, match=re.escape(repr(other.name))):
-            await stores.records.change_project(replace(stores.project, name=other.name))
+            await stores.records.change_project(replace(stores.project, name=other.name), NOW)
         assert await stores.records.project("another", LOCAL_ORGANIZATION) == stores.project
         assert await stores.records.project(other.name, LOCAL_ORGANIZATION) == other
 

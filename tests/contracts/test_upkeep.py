@@ -47,9 +47,9 @@ async def test_overdue_images_are_counted_once_for_both_rules(stores: Stores) ->
     assert await stores.upkeep.count_overdue(NOW, 9) == 3
     assert await stores.upkeep.count_overdue(NOW - 1, 9) == 1  # the others have been due for less
     assert await stores.upkeep.count_overdue(NOW, 2) == 2
-    await records.change_project(replace(project, policy=Policy.MANUAL, retain_days=None))
+    await records.change_project(replace(project, policy=Policy.MANUAL, retain_days=None), NOW)
     assert await stores.upkeep.count_overdue(NOW, 9) == 0
-    await records.change_project(project)
+    await records.change_project(project, NOW)
     await records.schedule_due(NOW, 9)
     assert await stores.upkeep.count_overdue(NOW, 9) == 0
 

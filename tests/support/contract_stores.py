@@ -74,7 +74,7 @@ class Stores:
 
     async def change_project(self, **changes: object) -> None:
         self.project = replace(self.project, **changes)
-        await self.records.change_project(self.project)
+        await self.records.change_project(self.project, NOW)
 
     async def add(self, project: Project | None = None, branch: str = "", **changes: object) -> Image:
         image = an_image(project or self.project, **changes)

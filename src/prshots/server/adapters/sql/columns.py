@@ -72,7 +72,8 @@ _FOREIGN_KEY = "23503"  # PostgreSQL's code for a violated foreign key
 
 def project_from(row: Sequence[Any]) -> Project:
     identity, name, organization_id, organization, policy, *rest, four_eyes = row
-    return Project(identity, name, organization_id, organization, Policy(policy), *rest, four_eyes=bool(four_eyes))
+    rest.append(bool(four_eyes))  # SQLite stores a number
+    return Project(identity, name, organization_id, organization, Policy(policy), *rest)
 
 
 @contextlib.contextmanager

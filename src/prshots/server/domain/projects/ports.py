@@ -25,8 +25,11 @@ class ProjectRecords(Protocol):
 
     async def projects(self) -> list[Project]: ...
 
-    async def change_project(self, project: Project) -> None:
-        """Write all fields that can change. Raises ConflictError if the name is taken."""
+    async def change_project(self, project: Project, now: int) -> None:
+        """Write all fields that can change. Raises ConflictError if the name is taken.
+
+        Other review verdicts change gates, so the newest open pull requests go out to the forge again.
+        """
 
     async def set_repository(self, project_id: str, repository: str) -> None:
         """Set the project's repository, unless it already has one."""

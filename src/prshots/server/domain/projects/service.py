@@ -85,7 +85,7 @@ class Projects:
         """Change only the given fields. Raises InvalidInputError, ConflictError."""
         after = replace(before, **changes)
         _check_project(after)
-        await self._records.change_project(after)
+        await self._records.change_project(after, int(self._clock()))
         return after
 
     async def create_token(

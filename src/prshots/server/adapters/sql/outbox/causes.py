@@ -2,6 +2,9 @@
 
 import sqlalchemy as sa
 
+from prshots.server.adapters.sql.columns import given
+from prshots.server.adapters.sql.database.schema import comparisons, pulls
+
 _MARK = sa.text(
     "INSERT INTO outbox (project_id, pr_number, kind, version, due_at, first_due_at) "
     "SELECT project_id, :pr_number, :kind, 1, :due_at, :now FROM connections "
@@ -13,6 +16,16 @@ _MARK = sa.text(
 _SEND_AGAIN = sa.text(
     "UPDATE outbox SET version = version + 1, sent = '', attempts = 0, first_due_at = :now, "
     "due_at = CASE WHEN error <> '' THEN :now ELSE due_at END WHERE project_id = :project_id"
+)
+_NEWEST_COMPARED = (
+    sa.select(pulls.c.pr_number)
+    .where(
+        *given(pulls, "project_id"),
+        pulls.c.closed_at.is_(None),
+        pulls.c.pr_number.in_(sa.select(comparisons.c.pr_number).where(*given(comparisons, "project_id"))),
+    )
+    .order_by(pulls.c.pr_number.desc())
+    .limit(sa.bindparam("limit"))
 )
 
 JOB_SECONDS = 30
@@ -29,6 +42,13 @@ def mark_due(
     given = {"project_id": project_id, "pr_number": pr_number, "now": now}
     due = {"comment": now + comment_in, "status": now}
     connection.execute(_MARK, [given | {"kind": kind, "due_at": due_at} for kind, due_at in due.items()])
+
+
+def mark_newest_due(connection: sa.Connection, project_id: str, limit: int, now: int) -> None:
+    """Record the same for the newest open pull requests that were compared."""
+    of_project = {"project_id": project_id, "limit": limit}
+    for pr_number in connection.execute(_NEWEST_COMPARED, of_project).scalars().all():
+        mark_due(connection, project_id, pr_number, now)
 
 
 def send_again(connection: sa.Connection, project_id: str, now: int) -> None:

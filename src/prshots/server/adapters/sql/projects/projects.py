@@ -28,6 +28,7 @@ from prshots.server.adapters.sql.database.schema import (
     trusts,
 )
 from prshots.server.adapters.sql.images.marks import mark_some
+from prshots.server.adapters.sql.outbox.causes import mark_newest_due
 from prshots.server.adapters.sql.projects.trusts import remove_trusts
 from prshots.server.domain.projects.models import Project, UploadToken
 
@@ -41,6 +42,9 @@ _CHANGEABLE = (
     "review_verdicts",
     "four_eyes",
 )
+
+REVIEWED_AGAIN = 100
+"""For how many pull requests other verdicts change the commit status at once."""
 
 
 class SqlProjects:
@@ -65,14 +69,19 @@ class SqlProjects:
         query = select(*PROJECT).select_from(PROJECTS).order_by(projects.c.name, projects.c.id)
         return [project_from(row) for row in await self._database.rows(query)]
 
-    async def change_project(self, project: Project) -> None:
-        changing = (
-            update(projects)
-            .where(projects.c.id == project.id)
-            .values({name: getattr(project, name) for name in _CHANGEABLE})
-        )
+    async def change_project(self, project: Project, now: int) -> None:
+        is_this = projects.c.id == project.id
+        before = select(projects.c.review_verdicts).where(is_this).with_for_update()
+        changes = {name: getattr(project, name) for name in _CHANGEABLE}
+
+        def change(connection: Connection) -> None:
+            had_verdicts = connection.execute(before).scalar()
+            connection.execute(update(projects).where(is_this).values(changes))
+            if project.review_verdicts != had_verdicts:
+                mark_newest_due(connection, project.id, REVIEWED_AGAIN, now)
+
         with conflict_as(_name_taken(project)):
-            await self._database.execute(changing)
+            await self._database.write(change)
 
     async def set_repository(self, project_id: str, repository: str) -> None:
         setting = (
