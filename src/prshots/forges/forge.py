@@ -96,7 +96,7 @@ class Forge(ABC):
     ) -> None:
         headers = self._headers(token)
         self._api = ForgeApi(self.label, api_url, headers, on_wait, self.needs, transport=transport)
-        self._repository = repository
+        self._api_url, self._repository = api_url, repository
         self._pulls = f"{self._path_of(repository)}/{self._pulls_name}"
 
     def close(self) -> None:

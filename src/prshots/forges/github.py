@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Iterator, Mapping
 from html.parser import HTMLParser
-from typing import Any
+from typing import Any, ClassVar
 
 import httpx
 
@@ -11,7 +11,7 @@ from prshots.contract.errors import ForgeError, NotFoundError
 from prshots.contract.statements import message
 from prshots.forges.forge import Comment, IssueForge, review_state
 from prshots.forges.forge_api import error_message, text_at
-from prshots.forges.sender import OnWait, ignore_wait, json_object
+from prshots.forges.sender import json_object
 
 API_VERSION = "2022-11-28"
 PURGE_SECONDS = 5.0
@@ -32,31 +32,18 @@ class GitHub(IssueForge):
     _open_with_head = "/commits/{sha}/pulls", {"per_page": "100"}
     _line = "line"
 
-    def __init__(
-        self,
-        *,
-        api_url: str,
-        repository: str,
-        token: str,
-        on_wait: OnWait = ignore_wait,
-        transport: httpx.BaseTransport | None = None,
-    ) -> None:
-        super().__init__(
-            api_url=api_url, repository=repository, token=token, on_wait=on_wait, transport=transport
-        )
-        self._transport = transport
-        # GraphQL is next to the REST API on github.com, and one level above it on Enterprise.
-        self._graphql = f"{api_url.rstrip('/').removesuffix('/v3')}/graphql"
-        self._lock = threading.Lock()
-        self._proxy: httpx.Client | None = None
+    _lock: ClassVar = threading.Lock()
+    _proxy: httpx.Client | None = None
 
     def _headers(self, token: str) -> Mapping[str, str]:
         return {**super()._headers(token), "Accept": _JSON, "X-GitHub-Api-Version": API_VERSION}
 
     def me(self) -> str:
         """Return our login, or "" if unknown. Only GraphQL returns it for an app or a workflow."""
+        # GraphQL is next to the REST API on github.com, and one level above it on Enterprise.
+        graphql = f"{self._api_url.rstrip('/').removesuffix('/v3')}/graphql"
         query = {"query": "query { viewer { login } }"}
-        asked = json_object(self._api.reply("POST", self._graphql, json=query))
+        asked = json_object(self._api.reply("POST", graphql, json=query))
         return text_at(asked, "data", "viewer", "login") or (
             text_at(json_object(self._api.reply("GET", "/user")), "login")
         )
@@ -91,7 +78,7 @@ class GitHub(IssueForge):
     def purge(self, url: str) -> bool:
         """Ask the image proxy without our token, because the proxy isn't the API."""
         with self._lock:
-            self._proxy = self._proxy or httpx.Client(timeout=PURGE_SECONDS, transport=self._transport)
+            self._proxy = self._proxy or httpx.Client(timeout=PURGE_SECONDS)
         try:
             with self._proxy.stream("PURGE", url) as reply:  # nobody needs the body
                 return reply.is_success

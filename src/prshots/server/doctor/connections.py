@@ -1,11 +1,12 @@
 """Check the operator's GitHub App, and the connections of projects to their forges."""
 
 import asyncio
+from contextlib import closing
 
 from prshots.contract.errors import PrshotsError
 from prshots.contract.redaction import redact
 from prshots.server import wiring
-from prshots.server.adapters.forges.forge_opener import CHECKS, ForgeOpener
+from prshots.server.adapters.forges.forge_opener import CHECKS
 from prshots.server.adapters.keys import FixedKeys
 from prshots.server.adapters.sql.outbox.connections import SqlConnections
 from prshots.server.config.settings import Settings
@@ -31,27 +32,21 @@ async def check_connections(settings: Settings, ring: KeyRing) -> list[DoctorFin
         projects = {project.id: project.name for project in await wiring.projects_in(database).projects()}
     finally:
         await database.close()
-    forges = open_forges(settings, FixedKeys(ring))
-    try:
-        turns = asyncio.Semaphore(CHECKS)
+    turns = asyncio.Semaphore(CHECKS)
+    with closing(open_forges(settings, FixedKeys(ring))) as forges:
 
         async def check(connection: Connection) -> DoctorFinding | None:
-            async with turns:
-                return await _check(forges, connection, projects.get(connection.project_id, ""))
+            try:
+                async with turns:
+                    await forges.check(connection)
+            except PrshotsError as error:
+                project = projects.get(connection.project_id, "")
+                return problem(ABOUT, redact(f"project {project!r}, {connection.repository}: {error}"))
+            return None
 
-        found = [each for each in await asyncio.gather(*map(check, connections[:MOST])) if each]
-    finally:
-        forges.close()
+        found = list(filter(None, await asyncio.gather(*map(check, connections[:MOST]))))
     if len(connections) > MOST:
         found.append(warning(ABOUT, f"only {MOST} of {len(connections):,} connections were checked"))
     if found or not connections:
         return found
     return [ok(ABOUT, f"all {len(connections):,} connections to forges work")]
-
-
-async def _check(forges: ForgeOpener, connection: Connection, project: str) -> DoctorFinding | None:
-    try:
-        await forges.check(connection)
-    except PrshotsError as error:
-        return problem(ABOUT, redact(f"project {project!r}, {connection.repository}: {error}"))
-    return None

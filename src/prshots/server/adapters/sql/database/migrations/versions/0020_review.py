@@ -1,4 +1,4 @@
-"""Add decisions, quarantine, the history of branches, connections to forges, and the outbox."""
+"""Add decisions, quarantine, the history of branches, merge queues, connections to forges, and the outbox."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -118,3 +118,4 @@ def upgrade() -> None:
         sa.Index("outbox_open", "project_id", "pr_number", sqlite_where=_IS_OPEN, postgresql_where=_IS_OPEN),
         sa.Index("outbox_old", "first_due_at", sqlite_where=_RESTS, postgresql_where=_RESTS),
     )
+    op.add_column("comparisons", sa.Column("queued_pulls", text(), nullable=False, server_default="[]"))
