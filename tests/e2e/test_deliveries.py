@@ -133,6 +133,17 @@ def test_a_refused_token_is_shown_and_everything_arrives_after_an_outage(
     wait_until(lambda: project.outbox() == {"failing": [], "waiting": 0}, project.outbox)
 
 
+def test_a_forge_that_asks_to_wait_too_long_is_given_up(service: Service, forge: ConnectedForge) -> None:
+    project = ConnectedProject([service], forge)
+    shots = compared(project)
+    wait_for_status(project, PULL)
+    forge.retry_after = "9" * 400
+    approve(project, shots)
+    wait_until(
+        lambda: [each["next_at"] for each in project.outbox()["failing"]] == [None, None], project.outbox
+    )
+
+
 @pytest.mark.parametrize("policy", [Policy.PR_CLOSE, Policy.MANUAL])
 def test_after_a_pull_request_closes_only_a_status_that_is_still_known_arrives(
     service: Service, forge: ConnectedForge, policy: Policy

@@ -43,7 +43,12 @@ class ConnectedForge(GiteaLookAlike):
         self.arrived: list[tuple[str, str, str]] = []
         """Commit, state and description of every status, in order of arrival."""
 
+        self.retry_after = ""
+        """If set, the forge answers nothing else."""
+
     def answer(self, asked: Asked) -> Answer:
+        if self.retry_after:
+            return Answer(429, {}, {"Retry-After": self.retry_after})
         if found := re.search(r"/issues/(\d+)/comments", asked.path):
             self.pr_number = int(found[1])  # all share one list: the marker tells their comments apart
         answer = super().answer(asked)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 from functools import partial
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from prshots.contract.errors import RecordsError, SchemaTooNewError, SettingsError
 from prshots.server.http.headers import origin_of
@@ -317,6 +318,4 @@ def avatar_origins(settings: Settings) -> list[str]:
 def forge_hosts(settings: Settings) -> dict[str, str]:
     """Return the host of the forge that each login provider belongs to, by the provider's name."""
     urls = {"github": settings.github_url, "gitlab": settings.gitlab_url, "gitea": settings.gitea_url}
-    from urllib.parse import urlsplit
-
     return {name: urlsplit(url).hostname or "" for name, url in urls.items()}

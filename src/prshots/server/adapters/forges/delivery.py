@@ -7,6 +7,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
+from prshots.contract import validate
 from prshots.contract.comments import MAX_COMMENT_BYTES
 from prshots.contract.errors import ForgeError, UnreachableError
 from prshots.server.domain.outbox.service import AT_ONCE
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
 
 JOB_ACCOUNTS = {"github-actions[bot]", "gitea-actions", "forgejo-actions"}
 """Accounts that only jobs of the repository can write as. Their sticky comment is ours, too."""
-
-FULL_SHA = 40
 
 
 class Deliveries:
@@ -43,14 +42,23 @@ class Deliveries:
     async def keep_comment(
         self, connection: Connection, pr_number: int, write: WriteComment, seconds: float
     ) -> None:
+        """Update our comment, or the job's. Create one only if there are screenshots."""
+        from prshots.forges.sticky_comment import keep_current
+
         loop = asyncio.get_running_loop()
+        written: list[SizedComment] = []
 
         def send(forge: Forge) -> None:
-            def render() -> SizedComment:
+            def render() -> str:
                 writing = write(min(forge.max_characters, MAX_COMMENT_BYTES), forge.marker_style)
-                return asyncio.run_coroutine_threadsafe(writing, loop).result(seconds)
+                written.append(asyncio.run_coroutine_threadsafe(writing, loop).result(seconds))
+                return written[-1].markdown
 
-            _keep_comment(forge, pr_number, render)
+            def creates() -> bool:
+                last = written[-1]
+                return not _update_comment_of_job(forge, pr_number, last.markdown) and last.count > 0
+
+            keep_current(forge, pr_number, render, creating=creates)
 
         await self._send(connection, seconds, send)
 
@@ -69,31 +77,15 @@ class Deliveries:
 
 def _complete_sha(forge: Forge, pr_number: int, commit_sha: str) -> str:
     """Return the full SHA of a commit that may be abbreviated. Raises ForgeError."""
-    if len(commit_sha) == FULL_SHA:
+    if validate.full_commit(commit_sha):
         return commit_sha
-    head = forge.pull_request(pr_number).head_sha
-    if len(head) == FULL_SHA and head.startswith(commit_sha.lower()):
+    head = validate.full_commit(forge.pull_request(pr_number).head_sha)
+    if head.startswith(commit_sha.lower()):
         return head
     raise ForgeError(
         f"a status needs a full SHA, and {commit_sha} is not the head of pull request {pr_number}: "
         "upload and compare with the full SHA"
     )
-
-
-def _keep_comment(forge: Forge, pr_number: int, render: Callable[[], SizedComment]) -> None:
-    """Make our comment current, or the job's. Create one only if there are screenshots."""
-    from prshots.forges.sticky_comment import keep_current
-
-    written: list[SizedComment] = []
-
-    def render_text() -> str:
-        written.append(render())
-        return written[-1].markdown
-
-    def creates() -> bool:
-        return not _update_comment_of_job(forge, pr_number, written[-1].markdown) and written[-1].count > 0
-
-    keep_current(forge, pr_number, render_text, creating=creates)
 
 
 def _update_comment_of_job(forge: Forge, pr_number: int, text: str) -> bool:

@@ -154,7 +154,7 @@ class Outbox:
             _log.error("sending failed", kind=due.kind, exc_info=error)
             reason, asked = "internal error", 0.0
         pause = min(2 ** (min(due.attempts, 20) - 1), LONGEST_PAUSE_SECONDS)
-        next_at = int(self._clock() + max(pause, asked))
+        next_at = int(self._clock() + min(max(pause, asked), GIVE_UP_SECONDS + 1))  # it may ask for infinity
         is_given_up = next_at > due.first_due_at + GIVE_UP_SECONDS
         return Attempt(due, error=reason, next_at=None if is_given_up else next_at)
 
