@@ -45,9 +45,9 @@ def mark_due(
 
 
 def mark_newest_due(connection: sa.Connection, project_id: str, limit: int, now: int) -> None:
-    """Record the same for the newest open pull requests that were compared."""
+    """Record the same for the newest open pull requests that were compared. Sorted, as for quarantines."""
     of_project = {"project_id": project_id, "limit": limit}
-    for pr_number in connection.execute(_NEWEST_COMPARED, of_project).scalars().all():
+    for pr_number in sorted(connection.execute(_NEWEST_COMPARED, of_project).scalars()):
         mark_due(connection, project_id, pr_number, now)
 
 
