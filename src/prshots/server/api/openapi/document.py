@@ -230,6 +230,12 @@ _PIXELS: Schema = {
     "pattern": f"^({SHA256.pattern})?$",
     "description": "As in the comparison. Empty without such an image.",
 }
+
+
+def _has_pixels(side: str) -> Schema:
+    return {"required": [side], "properties": {side: {"minLength": 1}}}
+
+
 _REJECT = operation(
     "Reject changes",
     "reject",
@@ -248,7 +254,8 @@ _REJECT = operation(
                 "items": object_of(
                     named("name", "viewport"),
                     named("theme") | {"pixels_before": _PIXELS, "pixels_after": _PIXELS},
-                ),
+                )
+                | {"anyOf": [_has_pixels("pixels_before"), _has_pixels("pixels_after")]},
             }
         },
         {
