@@ -212,7 +212,7 @@ class TestAddresses:
         self, owner: Person, project: str, gitea: GiteaLookAlike, host: str
     ) -> None:
         said = refusal(connect(owner, project, **of_gitea(gitea) | {"url": f"https://{host}"}))
-        assert said.endswith("is in a private network: the operator can allow it with PRSHOTS_FORGE_HOSTS")
+        assert said.endswith("is on a private network: the operator can allow it with PRSHOTS_FORGE_HOSTS")
 
     def test_a_name_is_resolved_once_and_kept_in_the_request(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """The second answer of a hostile name server would be a private address."""
@@ -304,7 +304,7 @@ class TestKeys:
 class TestGitHubApp:
     @pytest.fixture
     def installed(self, shop: Service, github: GitHubLookAlike) -> Service:
-        """Set up the App. It is installed in one of two repositories."""
+        """Set up the App. It is installed on one of two repositories."""
         key_file = shop.folder / "app.pem"
         key_file.write_text(github.app_key())
         given = {"URL": github.url, "APP_ID": "4711", "APP_KEY_FILE": str(key_file)}
@@ -338,7 +338,7 @@ class TestGitHubApp:
     def test_only_a_repository_with_the_app_can_be_connected(self, installed: Service) -> None:
         for repository in ("octocat/without-app", "octocat/nowhere"):
             done = installed.run("project", "connect", "shop", "--repository", repository, check=False)
-            assert (done.returncode, f"the GitHub App is not installed in {repository}" in done.stderr) == (
+            assert (done.returncode, f"the GitHub App is not installed on {repository}" in done.stderr) == (
                 2,
                 True,
             )
@@ -392,7 +392,7 @@ class TestDoctor:
         assert await report() == []
         with ThreadPoolExecutor(1) as thread:  # commands run their own event loop
             thread.submit(store, shop, gitea).result()
-            assert await report() == ["ok all 1 connections to forges work"]
+            assert await report() == ["ok every connection to a forge works: 1"]
             thread.submit(shop.run, "project", "create", "web").result()
             thread.submit(store, shop, gitea, "web", "t0ken-that-was-revoked").result()
             (found,) = await report()
