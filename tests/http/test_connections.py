@@ -208,7 +208,7 @@ class TestAddresses:
             *("[::1]", "[::ffff:127.0.0.1]", "[fe80::1]", "[fd00:ec2::254]", "[64:ff9b::a00:1]", "[::]"),
         ],
     )
-    def test_an_address_in_a_private_network_is_refused(
+    def test_an_address_on_a_private_network_is_refused(
         self, owner: Person, project: str, gitea: GiteaLookAlike, host: str
     ) -> None:
         said = refusal(connect(owner, project, **of_gitea(gitea) | {"url": f"https://{host}"}))
@@ -226,7 +226,9 @@ class TestAddresses:
                 with pytest.raises(ForgeError, match="private network"):
                     client.get(f"http://forge.test:{port}/")
 
-    def test_the_certificate_must_be_the_names(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_the_certificate_must_match_the_name(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         file = tmp_path / "own.pem"
         command = (
             "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=x "
@@ -258,7 +260,7 @@ class TestAddresses:
                 assert "does not get our token" in refusal(connect(owner, owner.project(), **asked))
         assert visited == []
 
-    def test_a_reply_of_another_server_is_shortened(self, owner: Person) -> None:
+    def test_shortens_the_reply_of_another_server(self, owner: Person) -> None:
         page = as_json(400, {"message": "internal " * 1000 + "secret=1"})
         with answering(lambda *_: page) as url:
             asked = {"forge": "gitea", "url": url, "repository": "acme/shop", "token": "t0ken"}
@@ -369,7 +371,7 @@ class TestGitHubApp:
             ({"APP_ID": "4711", "APP_KEY": "secret-pem"}, "PRSHOTS_GITHUB_APP_KEY_FILE: got something else"),
         ],
     )
-    def test_a_wrong_setting_stops_the_start_with_one_line(
+    def test_an_invalid_setting_fails_the_start_with_one_line(
         self, service: Service, given: dict[str, str], named: str
     ) -> None:
         service.settings |= {f"GITHUB_{name}": value for name, value in given.items()}
