@@ -142,7 +142,7 @@ class Outbox:
         send = self._send_status if due.kind is DeliveryKind.STATUS else self._send_comment
         try:
             sent = await send(claim, due, connection, until)
-        except Exception as error:  # noqa: BLE001 - whatever it is, the next attempt comes later
+        except Exception as error:  # noqa: BLE001 - after any error, there is a next attempt
             self._on_failed(due.kind)
             return self._failed(due, error)
         self._on_sent(due.kind)
