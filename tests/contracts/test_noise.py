@@ -206,7 +206,7 @@ class TestHistories:
         assert await here.history() == "abab"
         assert await here.version() != version
 
-    async def test_histories_of_a_project_are_of_all_branches(self, here: Here) -> None:
+    async def test_histories_of_a_project_include_all_branches(self, here: Here) -> None:
         for branch in ("main", "next"):
             for commit, shown in (("1", "a"), ("2", "b"), ("3", "a"), ("4", "b")):
                 await here.build(commit, shown, branch=branch)

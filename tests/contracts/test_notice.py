@@ -99,7 +99,7 @@ async def test_a_decision_that_does_not_stand_causes_no_notice(pull: PullRequest
     assert await pull.notice() == 0
 
 
-async def test_pairs_that_ask_nobody_cause_no_notice(pull: PullRequest) -> None:
+async def test_pairs_that_need_no_decision_cause_no_notice(pull: PullRequest) -> None:
     old = await pull.push("cart=1", "home=1")
     await pull.decide(Decision.APPROVED, "cart=1")
     await pull.quarantine("home", until=NOW + 1)

@@ -129,7 +129,7 @@ def test_the_gate_blocks_without_a_comparison_of_the_newest_commit(reviewed: Rev
     assert nowhere["gate"]["state"] == "blocked"
 
 
-def test_decisions_about_queued_pulls_count_below_the_pull_requests_own(reviewed: Reviewed) -> None:
+def test_the_pull_requests_own_decisions_override_those_about_queued_pulls(reviewed: Reviewed) -> None:
     reviewed.decide("rejected", "home", note="Only in 7")
     reviewed.decide("approved", "cart")
     reviewed.project.pr_number, pull = 8, f"/projects/{reviewed.id}/pulls/8"

@@ -40,7 +40,7 @@ BAD_SHOTS = f"shots must be a list of at most {MAX_KNOWN_SHOTS:,} objects"
 BAD_SHA256 = "sha256 must be 64 lower-case hexadecimal characters"
 BAD_MERGED_AS = "merged_as must be 40 hexadecimal characters"
 BAD_COMMITS = f"commits must be a list of at most {MAX_BASE_COMMITS} commits of 40 hexadecimal characters"
-BAD_QUEUED_PULLS = f"queued_pulls must be a list of at most {MAX_QUEUED_PULLS} numbers of pull requests"
+BAD_QUEUED_PULLS = f"queued_pulls must be a list of at most {MAX_QUEUED_PULLS} pull request numbers"
 
 
 def comparison_routes(services: PublicServices, slots: BodySlots) -> list[Route]:

@@ -24,7 +24,7 @@ MAX_DECISION_BYTES = 4 * 1024**2
 
 BAD_PAIRS = f"pairs must be a list of 1 to {MAX_DECIDED_PAIRS:,} objects"
 BAD_PIXELS = "pixels_before and pixels_after must each be 64 lower-case hexadecimal characters, or empty"
-NO_PIXELS = "pixels_before or pixels_after required: a pair without either cannot be decided"
+NO_PIXELS = "pixels_before or pixels_after is required: a pair without either cannot be decided"
 BAD_NOTE = f"note must be a string of at most {MAX_NOTE:,} characters"
 BAD_PIN = "pin must be an object with x and y from 0 to 1"
 

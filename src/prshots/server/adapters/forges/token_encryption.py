@@ -54,7 +54,7 @@ def missing_key(connection: Connection, ring: KeyRing) -> str:
 
 
 async def encrypt_again(records: ConnectionRecords, read_ring: Callable[[], KeyRing]) -> None:
-    """Encrypt all tokens with the first key that have an older one. Skips those that can't be decrypted."""
+    """Encrypt tokens that have an older key with the first one. Skips those that can't be decrypted."""
     with_token = [found for found in await records.connections() if not found.uses_app]
     if not with_token:
         return

@@ -207,7 +207,7 @@ _COMPARE = operation(
                 "type": "array",
                 "items": FIELDS["pr_number"],
                 "maxItems": MAX_QUEUED_PULLS,
-                "description": "The pull requests ahead in a merge queue. Decisions about them count too.",
+                "description": "The pull requests ahead in a merge queue. Decisions about them also count.",
             },
         },
     ),

@@ -46,7 +46,7 @@ def _review(
     # A shot without an image on one side has empty pixels there, and a history has none of these.
     if alternates(facts.histories.get(key.shot, ()), {key.pixels_before, key.pixels_after}):
         return Review(ReviewState.SEEN_BEFORE)
-    # The base isn't from the pull request's own history: it may differ for reasons of its own.
+    # A base from outside the pull request's history may differ for other reasons.
     is_needed = pair.is_listed and verdict in needed
     return _UNDECIDED if is_needed else Review(ReviewState.NOT_NEEDED)
 

@@ -30,8 +30,8 @@ _CONNECTED_PROJECT = (
     .select_from(PROJECTS.join(connections, connections.c.project_id == projects.c.id))
     .where(projects.c.id == sa.bindparam("project_id"))
 )
-# A holder that didn't finish may have sent anything. If we don't finish, it is due when the lease ends: so
-# that time tells what was due, and nothing else may be due then.
+# A holder that didn't finish may have sent anything. If we don't finish, the rows are due when the lease
+# ends. That time identifies the rows that were due, so no other row may have it.
 _CLAIM = sa.text(
     "UPDATE outbox SET holder = :holder, lease_until = :until, "
     "sent = CASE WHEN holder = '' THEN sent ELSE '' END, "
@@ -60,7 +60,7 @@ _FAILING = sa.select(
     _ROW.pr_number, _ROW.kind, _ROW.error, _ROW.attempts, _ROW.first_due_at, _ROW.due_at
 ).where(_HAS_FAILED)
 _IS_OPEN = sa.or_(_ROW.due_at.is_not(None), _HAS_FAILED)
-"""The condition of an index, in the same words."""
+"""Written exactly like the condition of an index."""
 
 
 class SqlOutbox:

@@ -47,7 +47,7 @@ _ASK = sa.text(
 def note_asked(connection: sa.Connection, project_id: str, pr_number: int, commit_sha: str, now: int) -> None:
     """Remember the pairs of a finished comparison that need a decision, unless they were asked before.
 
-    Each comes after the newest decision by a person that wasn't withdrawn.
+    Stores each with the newest decision by a person that wasn't withdrawn.
     """
     of_pull = {"project_id": project_id, "pr_number": pr_number}
     verdicts = connection.execute(_VERDICTS, {"project_id": project_id}).scalar() or ""

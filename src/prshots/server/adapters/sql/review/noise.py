@@ -125,7 +125,7 @@ class SqlNoise:
 
 
 def _remove(connection: sa.Connection, now: int, *which: sa.ColumnElement[bool]) -> int:
-    """Remove quarantines, which makes the gates of pull requests with their shots due. Return how many."""
+    """Remove quarantines, and mark the pull requests whose gates that changes. Return how many."""
     removing = sa.delete(quarantines).where(*which)
     removed: list[Any] = list(connection.execute(removing.returning(*quarantines.c)))
     for quarantine in removed:
@@ -137,7 +137,7 @@ def _remove(connection: sa.Connection, now: int, *which: sa.ColumnElement[bool])
 
 
 def _mark_differing(connection: sa.Connection, shots: Iterable[tuple[str, ShotKey]], now: int) -> None:
-    """Mark the open pull requests in which these shots differ. Sorted, because others do the same."""
+    """Mark the open pull requests in which these shots differ. Sorts them to avoid deadlocks."""
     due = {
         (project_id, number)
         for project_id, shot in shots
