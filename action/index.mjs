@@ -186,7 +186,7 @@ var CONTRACT = {
       ]
     },
     "gate": {
-      "summary": "Print whether the changes are approved, and set the commit status.",
+      "summary": "Print whether changes are approved, and set the commit status.",
       "details": [
         "In CI, sets the status prshots on the job's commit with the job's forge token. You can make it a required check.",
         "Exit codes: 0 success, 1 failure, 2 invalid arguments, 4 with --fail if the gate has not passed."
