@@ -38,7 +38,7 @@ def reject_route(services: PublicServices, slots: BodySlots) -> Route:
         access.require_pr(pr_number)
         await count_against_limit(request, services.counter, access.project, LimitPolicy.REJECT)
         decision = replace(read_decision(body, Decision.REJECTED), by=f"token {access.token_label}".strip())
-        return JSONResponse(await services.reviews.reject(access, pr_number, decision))
+        return JSONResponse(await services.reviews.reject(access.project, pr_number, decision))
 
     return Route("/v1/reject", reject, methods=["POST"])
 

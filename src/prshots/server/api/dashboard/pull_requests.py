@@ -31,14 +31,14 @@ async def list_pull_requests(call: Call, project: Project) -> view_types.PullReq
         limit=PAGE,
     )
     compared = await call.services.comparisons.summaries(project, [pull.pr_number for pull in found])
-    gates = await call.services.reviews.gates(project, compared)
+    reviewed = await call.services.reviews.of_several(project, compared)
 
     def view(pull: PullRequestRecord) -> view_types.ListedPullRequestView:
         summary = compared.get(pull.pr_number)
         return {
             **views.pull_view(pull, project.repository),
             "comparison": views.comparison_summary_view(summary) if summary else None,
-            "gate": views.gate_view(gates[pull.pr_number]) if summary else None,
+            "gate": views.gate_view(reviewed[pull.pr_number].gate) if summary else None,
         }
 
     return {

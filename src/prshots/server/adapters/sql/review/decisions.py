@@ -1,7 +1,7 @@
 """Decisions about pairs, and the facts that the gate follows from."""
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from itertools import chain
 from typing import Any
 
@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from prshots.contract.replies import Pin
 from prshots.server.adapters.sql.columns import ACTIVE, equal, given
-from prshots.server.adapters.sql.comparison.comparisons import DIFFERING, NEWEST, NEWEST_OF_SEVERAL
+from prshots.server.adapters.sql.comparison.comparisons import NEWEST, NEWEST_OF_SEVERAL
 from prshots.server.adapters.sql.database.database import Database
 from prshots.server.adapters.sql.database.row_locks import lock_pull
 from prshots.server.adapters.sql.database.schema import compared_shots, comparisons, decisions, images
@@ -35,7 +35,6 @@ _DECISIONS = (
     .where(*_OF_PULLS, decisions.c.is_newest)
     .order_by(decisions.c.seq)
 )
-_NEWEST_DECISION = sa.select(sa.func.max(decisions.c.seq)).where(*_OF_PULLS)
 _PAIR = sa.tuple_(*(decisions.c[name] for name in PairKey._fields))
 
 _earlier = images.alias()
@@ -129,37 +128,21 @@ class SqlReviews:
         def read(connection: sa.Connection) -> dict[int, ReviewFacts]:
             compared = {row.pr_number: row for row in connection.execute(_COMPARED, of_pulls)}
             queued = {number: json.loads(row.queued_pulls) for number, row in compared.items()}
-            decided: dict[int, list[PairDecision]] = {number: [] for number in chain(shots, *queued.values())}
-            for row in connection.execute(_DECISIONS, of_pulls | {"pr_numbers": list(decided)}):
-                decided[row.pr_number].append(_read_decision(row))
+            numbers = {"pr_numbers": list({*shots, *chain(*queued.values())})}
+            rows = connection.execute(_DECISIONS, of_pulls | numbers)
+            decided = [(row.pr_number, _read_decision(row)) for row in rows]
             quarantined = frozenset(quarantined_shots(connection, project_id, now))
             histories = _find_histories(connection, project_id, compared, shots, now)
             return {
                 number: ReviewFacts(
-                    decided[number],
-                    _in_order(decided[other] for other in queued.get(number, ())),
+                    [each for of, each in decided if of == number],
+                    [each for of, each in decided if of in queued.get(number, ())],
                     quarantined,
                     histories.get(number, {}),
                     has_newer_commit=number in compared and bool(compared[number].is_outdated),
                 )
                 for number in shots
             }
-
-        return await self._database.read(read)
-
-    async def version(self, project_id: str, pr_number: int, now: int) -> str:
-        of_pull = {"project_id": project_id, "pr_numbers": [pr_number]}
-
-        def read(connection: sa.Connection) -> str:
-            compared = {row.pr_number: row for row in connection.execute(_COMPARED, of_pull)}
-            queued = [each for row in compared.values() for each in json.loads(row.queued_pulls)]
-            newest = connection.execute(_NEWEST_DECISION, of_pull | {"pr_numbers": [pr_number, *queued]})
-            shots = sorted(ShotKey(*shot[:3]) for _, *shot in connection.execute(DIFFERING, of_pull))
-            return (
-                f"{newest.scalar()} {[row.is_outdated for row in compared.values()]} "
-                f"{quarantined_shots(connection, project_id, now)} "
-                f"{_find_histories(connection, project_id, compared, {pr_number: shots}, now)}"
-            )
 
         return await self._database.read(read)
 
@@ -187,11 +170,6 @@ def _find_histories(
         }
         for number, row in compared.items()
     }
-
-
-def _in_order(decided: Iterable[Sequence[PairDecision]]) -> list[PairDecision]:
-    """Return the decisions about several pull requests in the order in which they were made."""
-    return sorted(chain.from_iterable(decided), key=lambda each: each.at)
 
 
 def _read_decision(row: Any) -> PairDecision:  # noqa: ANN401 - a row of the table
