@@ -1,7 +1,6 @@
 """Pull requests: list, search and expire them, and show their comment and comparison."""
 
 import asyncio
-from dataclasses import replace
 from functools import lru_cache
 
 from prshots.contract.comments import MAX_COMMENT_BYTES, Marker
@@ -72,7 +71,7 @@ async def version_of_comparison(call: Call, project: Project, number: int) -> st
 async def decide(call: Call, project: Project, number: int) -> Decided:
     body = await call.body(MAX_DECISION_BYTES)
     kind = fields.choice(Decision, body.get("decision"), "decision")
-    decision = replace(read_decision(body, kind), by=call.user.login, user_id=call.user.id)
+    decision = read_decision(body, kind, by=call.user.login, user_id=call.user.id)
     return await call.services.reviews.decide(project, number, call.user, decision)
 
 

@@ -7,7 +7,6 @@ from typing import TypeVar, cast
 from prshots.contract.formats import BY_EXT
 from prshots.contract.replies import Review
 from prshots.server.api.dashboard import view_types
-from prshots.server.domain.comparison.groups import group_shots
 from prshots.server.domain.comparison.models import (
     BaselineCommit,
     BaselinePeriod,
@@ -31,6 +30,7 @@ from prshots.server.domain.projects.models import (
 )
 from prshots.server.domain.review.models import Reviewed
 from prshots.server.domain.review.noise import BranchHistory, BranchPicture, Quarantine
+from prshots.server.domain.review.reply import group_reviewed
 from prshots.server.http.headers import origin_of
 
 V = TypeVar("V")
@@ -132,7 +132,7 @@ def failing_view(failing: FailingDelivery) -> view_types.FailingDeliveryView:
 def comparison_view(
     stored: StoredComparison, reviewed: Reviewed, failing: Sequence[FailingDelivery], images: Images
 ) -> view_types.ComparisonView:
-    grouped = group_shots(stored.shots)
+    grouped = group_reviewed(stored, reviewed)
     return {
         "commit_sha": stored.request.commit_sha,
         "state": stored.state,

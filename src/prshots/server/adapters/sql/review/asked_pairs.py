@@ -1,13 +1,12 @@
-"""The pairs that a pull request has asked people about."""
+"""The pairs that a pull request has asked people about, and the decision that came before each."""
 
 import hashlib
 from collections.abc import Iterable
 
 import sqlalchemy as sa
 
-from prshots.server.adapters.sql.columns import equal, given
+from prshots.server.adapters.sql.columns import given
 from prshots.server.adapters.sql.database.schema import (
-    asked_pairs,
     compared_shots,
     decisions,
     projects,
@@ -56,17 +55,6 @@ def note_asked(connection: sa.Connection, project_id: str, pr_number: int, commi
         newest = connection.execute(_NEWEST_DECISION, of_pull).scalar_one()
         rows = [{**of_pull, "pair": _hash(tuple(pair)), "after_decision": newest} for pair in sorted(found)]
         connection.execute(_ASK, rows)
-
-
-def notice_of(connection: sa.Connection, project_id: str, pr_number: int) -> int:
-    """Return the newest decision that came before an unseen pair, as its `seq`, or 0.
-
-    It rises only when a pair that nobody has seen comes after a decision.
-    """
-    newest = sa.select(sa.func.max(asked_pairs.c.after_decision)).where(
-        *equal(asked_pairs, project_id=project_id, pr_number=pr_number)
-    )
-    return connection.execute(newest).scalar() or 0
 
 
 def _hash(pair: Iterable[str]) -> str:

@@ -12,9 +12,14 @@ from prshots.server.adapters.sql.columns import ACTIVE, equal, given
 from prshots.server.adapters.sql.comparison.comparisons import NEWEST, NEWEST_OF_SEVERAL
 from prshots.server.adapters.sql.database.database import Database
 from prshots.server.adapters.sql.database.row_locks import lock_pull
-from prshots.server.adapters.sql.database.schema import compared_shots, comparisons, decisions, images
+from prshots.server.adapters.sql.database.schema import (
+    asked_pairs,
+    compared_shots,
+    comparisons,
+    decisions,
+    images,
+)
 from prshots.server.adapters.sql.outbox.causes import mark_due
-from prshots.server.adapters.sql.review.asked_pairs import notice_of
 from prshots.server.adapters.sql.review.histories import find_histories
 from prshots.server.adapters.sql.review.quarantines import quarantined_shots
 from prshots.server.domain.comparison.models import PairKey
@@ -147,7 +152,9 @@ class SqlReviews:
         return await self._database.read(read)
 
     async def notice(self, project_id: str, pr_number: int) -> int:
-        return await self._database.read(lambda connection: notice_of(connection, project_id, pr_number))
+        of_pull = equal(asked_pairs, project_id=project_id, pr_number=pr_number)
+        newest = sa.select(sa.func.max(asked_pairs.c.after_decision)).where(*of_pull)
+        return await self._database.value(newest) or 0
 
 
 def _find_histories(
