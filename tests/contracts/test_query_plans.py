@@ -377,7 +377,7 @@ async def review_and_send(stores: Stores) -> None:
     shots = [PlannedShot(image.shot, image, None, ShotResult(Verdict.NEW, pixels_after="1" * 64))]
     state = ComparisonState.COMPARED
     assert await stores.comparisons.begin(StoredComparison(request, "run", state, None, 0, NOW, shots))
-    decision = NewDecision(Decision.APPROVED, [shots[0].pair.key], "ann")
+    decision = NewDecision(Decision.APPROVED, frozenset({shots[0].pair.key}), "ann")
     reviews = SqlReviews(stores.database)
     assert await reviews.decide(BIG.id, number, decision, NOW)
     facts = await reviews.facts(BIG.id, {pull: [] for pull in (*range(30), number)}, NOW)

@@ -49,7 +49,7 @@ def read_decision(
     pairs, note = body.get("pairs"), body.get("note", "")
     if not isinstance(pairs, list) or not 1 <= len(pairs) <= MAX_DECIDED_PAIRS:
         raise InvalidInputError(BAD_PAIRS)
-    read = [_read_pair(pair) for pair in pairs]
+    read = frozenset(map(_read_pair, pairs))
     if not isinstance(note, str) or len(note) > MAX_NOTE:
         raise InvalidInputError(BAD_NOTE)
     return NewDecision(decision, read, by, user_id, note, _read_pin(body.get("pin")))

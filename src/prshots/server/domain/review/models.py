@@ -32,7 +32,7 @@ class NewDecision:
     """One decision about several pairs of a pull request. A token has no `user_id`."""
 
     decision: Decision
-    pairs: Sequence[PairKey]
+    pairs: frozenset[PairKey]
     by: str
     user_id: str = ""
     note: str = ""

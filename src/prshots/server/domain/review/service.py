@@ -112,7 +112,7 @@ class Reviews:
             raise ConflictError(CHANGED)
         self._on_decided(project.id, pr_number)
         reviewed = await self._of_newest(project, pr_number)
-        return Decided(len(set(decision.pairs)), reviewed.gate if reviewed else NOT_COMPARED)
+        return Decided(len(decision.pairs), reviewed.gate if reviewed else NOT_COMPARED)
 
     async def _of_newest(self, project: Project, pr_number: int) -> Reviewed | None:
         compared = await self._comparisons.summaries(project, [pr_number])

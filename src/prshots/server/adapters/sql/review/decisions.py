@@ -28,7 +28,9 @@ from prshots.server.domain.review.models import Decision, NewDecision, PairDecis
 from prshots.server.domain.review.noise import sort_by_commit
 
 _CURRENT = sa.select(*(compared_shots.c[name] for name in PairKey._fields)).where(
-    *given(compared_shots, "project_id", "pr_number", "commit_sha"), compared_shots.c.verdict.is_not(None)
+    *given(compared_shots, "project_id", "pr_number"),
+    compared_shots.c.commit_sha == NEWEST.with_only_columns(comparisons.c.commit_sha).scalar_subquery(),
+    compared_shots.c.verdict.is_not(None),
 )
 _DECISION = ("pr_number", *PairKey._fields, "decision", "by", "at", "note", "pin_x", "pin_y")
 _OF_PULLS = (
@@ -110,13 +112,9 @@ class SqlReviews:
 
         def write(connection: sa.Connection) -> bool:
             lock_pull(connection, project_id, pr_number)
-            newest = connection.execute(NEWEST, of_pull).first()
-            if newest is None:
+            if not decision.pairs <= {PairKey(*pair) for pair in connection.execute(_CURRENT, of_pull)}:
                 return False
-            found = connection.execute(_CURRENT, {**of_pull, "commit_sha": newest.commit_sha})
-            if not set(decision.pairs) <= {PairKey(*pair) for pair in found}:
-                return False
-            pairs = list(dict.fromkeys(decision.pairs))
+            pairs = sorted(decision.pairs)
             replaced = (*equal(decisions, **of_pull), decisions.c.is_newest, _PAIR.in_(pairs))
             connection.execute(sa.update(decisions).where(*replaced).values(is_newest=False))
             connection.execute(sa.insert(decisions), [row | pair._asdict() for pair in pairs])

@@ -128,9 +128,8 @@ def _remove(connection: sa.Connection, now: int, *which: sa.ColumnElement[bool])
     """Remove quarantines, which makes the gates of pull requests with their shots due. Return how many."""
     removing = sa.delete(quarantines).where(*which)
     removed: list[Any] = list(connection.execute(removing.returning(*quarantines.c)))
-    for quarantine in removed:
-        counted = quarantined_commits.c.quarantine_id == quarantine.id
-        connection.execute(sa.delete(quarantined_commits).where(counted))
+    of_removed = quarantined_commits.c.quarantine_id.in_([each.id for each in removed])
+    connection.execute(sa.delete(quarantined_commits).where(of_removed))
     shots = [(each.project_id, ShotKey(each.name, each.viewport, each.theme)) for each in removed]
     _mark_differing(connection, shots, now)
     return len(removed)
