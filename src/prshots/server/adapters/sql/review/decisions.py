@@ -7,7 +7,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from prshots.contract.replies import Pin
+from prshots.contract.replies import Pin, Review, ReviewState
 from prshots.server.adapters.sql.columns import ACTIVE, equal, given
 from prshots.server.adapters.sql.comparison.comparisons import NEWEST, NEWEST_OF_SEVERAL
 from prshots.server.adapters.sql.database.database import Database
@@ -24,7 +24,7 @@ from prshots.server.adapters.sql.review.histories import find_histories
 from prshots.server.adapters.sql.review.quarantines import quarantined_shots
 from prshots.server.domain.comparison.models import PairKey
 from prshots.server.domain.images.models import ShotKey
-from prshots.server.domain.review.models import Decision, NewDecision, PairDecision, ReviewFacts
+from prshots.server.domain.review.models import Decision, NewDecision, ReviewFacts
 from prshots.server.domain.review.noise import sort_by_commit
 
 _CURRENT = sa.select(*(compared_shots.c[name] for name in PairKey._fields)).where(
@@ -133,13 +133,13 @@ class SqlReviews:
             queued = {number: json.loads(row.queued_pulls) for number, row in compared.items()}
             numbers = {"pr_numbers": list({*shots, *chain(*queued.values())})}
             rows = connection.execute(_DECISIONS, of_pulls | numbers)
-            decided = [(row.pr_number, _read_decision(row)) for row in rows]
+            decided = [(row.pr_number, PairKey(*row[1:6]), _read_review(row)) for row in rows]
             quarantined = frozenset(quarantined_shots(connection, project_id, now))
             histories = _find_histories(connection, project_id, compared, shots, now)
             return {
                 number: ReviewFacts(
-                    [each for of, each in decided if of == number],
-                    [each for of, each in decided if of in queued.get(number, ())],
+                    {pair: review for of, pair, review in decided if of == number},
+                    {pair: review for of, pair, review in decided if of in queued.get(number, ())},
                     quarantined,
                     histories.get(number, {}),
                     has_newer_commit=number in compared and bool(compared[number].is_outdated),
@@ -177,7 +177,8 @@ def _find_histories(
     }
 
 
-def _read_decision(row: Any) -> PairDecision:  # noqa: ANN401 - a row of the table
-    pair = PairKey(*(getattr(row, name) for name in PairKey._fields))
+def _read_review(row: Any) -> Review:  # noqa: ANN401 - a row of the table
+    if row.decision == Decision.WITHDRAWN:
+        return Review(ReviewState.OPEN)
     pin = None if row.pin_x is None else Pin(row.pin_x, row.pin_y)
-    return PairDecision(pair, Decision(row.decision), row.by, row.at, row.note, pin)
+    return Review(ReviewState(row.decision), row.by, row.at, row.note, pin)
