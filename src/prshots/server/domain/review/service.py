@@ -92,7 +92,6 @@ class Reviews:
         return version and f"{version} {await self._of_newest(project, pr_number)}"
 
     async def notice(self, project: Project, pr_number: int) -> int:
-        """Return a number that rises when a pair that nobody has seen comes after a decision. 0 before."""
         return await self._records.notice(project.id, pr_number)
 
     # Deciding

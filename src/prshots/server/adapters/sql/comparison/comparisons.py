@@ -116,10 +116,11 @@ _COUNTS = (
 )
 
 _PAIR = (*PairKey._fields, "verdict", "ancestor")
+DIFFERS = sa.func.coalesce(compared_shots.c.verdict, "") != Verdict.UNCHANGED
 _DIFFERING = (
     sa.select(comparisons.c.pr_number, *(compared_shots.c[name] for name in _PAIR))
     .select_from(comparisons.join(compared_shots, OF_SHOT))
-    .where(*NEWEST_OF_SEVERAL, sa.func.coalesce(compared_shots.c.verdict, "") != Verdict.UNCHANGED)
+    .where(*NEWEST_OF_SEVERAL, DIFFERS)
     .order_by(*(compared_shots.c[name] for name in ShotKey._fields))
 )
 

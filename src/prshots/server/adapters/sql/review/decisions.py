@@ -33,13 +33,10 @@ _CURRENT = sa.select(*(compared_shots.c[name] for name in PairKey._fields)).wher
     compared_shots.c.verdict.is_not(None),
 )
 _DECISION = ("pr_number", *PairKey._fields, "decision", "by", "at", "note", "pin_x", "pin_y")
-_OF_PULLS = (
-    *given(decisions, "project_id"),
-    decisions.c.pr_number.in_(sa.bindparam("pr_numbers", expanding=True)),
-)
 _DECISIONS = (
     sa.select(*(decisions.c[name] for name in _DECISION))
-    .where(*_OF_PULLS, decisions.c.is_newest)
+    .where(*given(decisions, "project_id"), decisions.c.is_newest)
+    .where(decisions.c.pr_number.in_(sa.bindparam("pr_numbers", expanding=True)))
     .order_by(decisions.c.seq)
 )
 _PAIR = sa.tuple_(*(decisions.c[name] for name in PairKey._fields))
