@@ -16,13 +16,14 @@ from prshots.server.adapters.sql.database.schema import (
 )
 from prshots.server.domain.comparison.models import (
     ComparisonRequest,
+    PairKey,
     PlannedShot,
     ShotBase,
     ShotResult,
     StoredComparison,
 )
 from prshots.server.domain.images.models import Image, ShotKey
-from prshots.server.domain.review.models import ReviewFacts
+from prshots.server.domain.review.models import Decision, NewDecision, ReviewFacts
 from prshots.server.domain.review.noise import Quarantine
 from support.contract_stores import Stores
 from support.drawn_pages import sha
@@ -198,6 +199,16 @@ class TestHistories:
         assert await here.history() == ""
         await here.build("4", "b")
         assert await here.history() == "abab"
+
+    async def test_an_alternating_pair_causes_no_notice(self, here: Here) -> None:
+        for commit, shown in (("1", "a"), ("2", "b"), ("3", "a"), ("4", "b")):
+            await here.build(commit, shown)
+        await here.compare("10", verdict=Verdict.UNCHANGED)
+        pair = PairKey(*CART, pixels("a"), pixels("b"))
+        decision = NewDecision(Decision.REJECTED, frozenset({pair}), "ann", "ann")
+        assert await here.reviews.decide(here.id, 7, decision, NOW)
+        await here.compare("11")
+        assert await here.reviews.notice(here.id, 7) == 0
 
     async def test_histories_of_a_project_are_of_all_branches(self, here: Here) -> None:
         for branch in ("main", "next"):

@@ -33,13 +33,10 @@ class Reviews:
         overview: Overview,
         images: Images,
         forge_hosts: Mapping[str, str],
-        on_decided: Callable[[str, int], None] = lambda _, __: None,
+        on_decided: Callable[[], None] = lambda: None,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """`forge_hosts` has the host of the forge that each login provider signs people in at.
-
-        `on_decided` is called with the project's id and the pull request after each decision.
-        """
+        """`forge_hosts` has the host of the forge that each login provider signs people in at."""
         self._records = records
         self._comparisons = comparisons
         self._overview = overview
@@ -109,7 +106,7 @@ class Reviews:
     async def _record(self, project: Project, pr_number: int, decision: NewDecision) -> Decided:
         if not await self._records.decide(project.id, pr_number, decision, self._now()):
             raise ConflictError(CHANGED)
-        self._on_decided(project.id, pr_number)
+        self._on_decided()
         reviewed = await self._of_newest(project, pr_number)
         return Decided(len(decision.pairs), reviewed.gate if reviewed else NOT_COMPARED)
 

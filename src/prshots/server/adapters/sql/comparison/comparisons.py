@@ -367,7 +367,7 @@ def _note_gate(
     if state is not ComparisonState.RUNNING:
         newest = connection.execute(NEWEST, key).first()
         if newest and newest.commit_sha == key["commit_sha"]:
-            note_asked(connection, request.project_id, request.pr_number, newest.commit_sha, now)
+            note_asked(connection, newest, now)
         count_quarantined(connection, key, now)
     mark_due(connection, request.project_id, request.pr_number, now, comment_in=JOB_SECONDS)
 
