@@ -131,11 +131,14 @@ class SqlReviews:
             numbers = {"pr_numbers": list({*shots, *chain(*queued.values())})}
             rows = connection.execute(_DECISIONS, of_pulls | numbers)
             decided = [(row.pr_number, PairKey(*row[1:6]), _read_review(row)) for row in rows]
+            own: dict[int, dict[PairKey, Review]] = {}
+            for of, pair, review in decided:
+                own.setdefault(of, {})[pair] = review
             quarantined = frozenset(quarantined_shots(connection, project_id, now))
             histories = _find_histories(connection, project_id, compared, shots, now)
             return {
                 number: ReviewFacts(
-                    {pair: review for of, pair, review in decided if of == number},
+                    own.get(number, {}),
                     {pair: review for of, pair, review in decided if of in queued.get(number, ())},
                     quarantined,
                     histories.get(number, {}),
