@@ -53,7 +53,7 @@ class PullRequest:
     async def decide(self, decision: Decision, name: str, user_id: str = "ann") -> None:
         shot = name.partition("=")[0], "1280x800", ""
         pair = PairKey(*shot, "base", name)
-        new = NewDecision(decision, [pair], by=user_id or "token ci", user_id=user_id)
+        new = NewDecision(decision, frozenset({pair}), by=user_id or "token ci", user_id=user_id)
         assert await self.reviews.decide(self.stores.project.id, 7, new, NOW)
 
     async def quarantine(self, name: str, until: int) -> None:

@@ -165,7 +165,4 @@ def read_merged_as(body: Mapping[str, object]) -> tuple[str, str | None] | None:
 def _read_known_shot(shot: object) -> tuple[ShotKey, str]:
     if not isinstance(shot, dict):
         raise InvalidInputError(BAD_SHOTS)
-    name = checks.check_name(fields.text_of(shot, "name"))
-    viewport = checks.check_viewport(fields.text_of(shot, "viewport"))
-    key = ShotKey(name, viewport, checks.check_theme(fields.text_of(shot, "theme")))
-    return key, checks.check_form(SHA256, fields.text_of(shot, "sha256"), BAD_SHA256)
+    return fields.shot_of(shot), checks.check_form(SHA256, fields.text_of(shot, "sha256"), BAD_SHA256)

@@ -22,9 +22,6 @@ class ReviewRecords(Protocol):
     ) -> dict[int, ReviewFacts]:
         """Return the facts about pull requests, by number. `shots` has the shots that differ in each."""
 
-    async def version(self, project_id: str, pr_number: int, now: int) -> str:
-        """Return a string that changes with `facts`, at a fraction of its cost."""
-
     async def notice(self, project_id: str, pr_number: int) -> int:
         """Return a number that rises when a pair that nobody has seen comes after a decision. 0 before."""
 
