@@ -186,9 +186,9 @@ var CONTRACT = {
       ]
     },
     "gate": {
-      "summary": "Print whether the changes are approved, and set a commit status.",
+      "summary": "Print whether changes are approved, and set the commit status.",
       "details": [
-        "In CI, sets the status prshots on the job's commit with the job's forge token. Make it a required check.",
+        "In CI, sets the status prshots on the job's commit with the job's forge token. You can make it a required check.",
         "Exit codes: 0 success, 1 failure, 2 invalid arguments, 4 with --fail if the gate has not passed."
       ],
       "options": [
@@ -330,17 +330,17 @@ var CONTRACT = {
       "help": "Exit with 4 if a shot has one of these verdicts (comma-separated): changed, moved, new, removed, failed."
     },
     "approved-pass": {
-      "help": "With --fail-on: ignore shots that are approved or quarantined, or that the base branch has shown before."
+      "help": "With --fail-on: ignore shots that are approved or quarantined, or that alternate on the base branch."
     },
     "fail": { "help": "Exit with 4 unless the gate has passed." },
     "skip": {
       "takes": "REASON",
-      "help": "For a run that takes no screenshots: set the status to success without asking the service."
+      "help": "For a run that takes no screenshots: set the status to success, with this reason as its description."
     },
     "no-baseline": {
       "takes": "ACTION",
       "choices": ["block", "pass"],
-      "help": "What to do while the base branch has no baselines, as for the first pull requests. Default: block."
+      "help": "What to do while the base branch has no baselines, as with the first pull requests. Default: block."
     },
     "post": { "help": "Create or update the comment on the pull request." },
     "template": {
@@ -420,13 +420,13 @@ var CONTRACT = {
     "gate_blocked_no_baseline": "The base branch has no baselines yet",
     "gate_blocked_not_compared": "The newest commit is not compared yet",
     "gate_line": "{state}: {words}",
-    "gate_of_other_commit": "The status was not set: the newest comparison is of commit {other}, not of this job's {commit}.",
+    "gate_of_other_commit": "The status was not set: the newest comparison is for commit {other}, not for this job's {commit}.",
     "nothing_to_gate": "Nothing to gate: this job runs for {branch}, not for a pull request.",
     "service_without_gate": "{url} doesn't report a gate: upgrade the service to this client's version",
     "skipped": "Skipped: {reason}",
-    "status_not_set": "Warning: the status was not set: {why}.",
+    "status_not_set": "Warning: can't set the status: {why}.",
     "status_set": "Set the status {name} of commit {commit} at {forge} to {state}.",
-    "queue_unknown": "Note: git can't list the merge queue: {why}. Decisions about the pull requests ahead in it don't count.",
+    "queue_unknown": "Note: git can't list the merge queue: {why}. Decisions about the pull requests ahead don't count.",
     "gated": "{shots} matched {--fail-on} {verdicts}.",
     "not_gated": "Warning: {--fail-on} {verdicts} doesn't count {shots}: no commit in the base's history has a baseline, so the newest of {branch} was used.",
     "nothing_gated": "{--fail-on} {verdicts} can't pass: commit {commit} has no screenshots. Upload them first",
@@ -493,7 +493,7 @@ var CONTRACT = {
     "forge_rejects_comment": "{forge} does not accept the comment: {why}",
     "forge_rejects_status": "{forge} does not accept the commit status: {why}",
     "forge_has_no_commit": "{forge} has nothing at {path}, or the token may not set commit statuses: {why}. {needs}",
-    "gitlab_has_no_pipeline": "GitLab has no branch and no pipeline of {project} with this commit. If it belongs to a fork, run a merge request pipeline in {project} itself",
+    "gitlab_has_no_pipeline": "GitLab has no branch or pipeline with this commit in {project}: if the commit comes from a fork, run a merge request pipeline in {project} itself",
     "gitlab_job_has_status_name": "GitLab does not accept the commit status {name}, because the pipeline has a job with the same name: rename the job",
     "listed_but_gone": "{forge} lists our comment, but says it doesn't exist when we change it",
     "from_a_fork": "this pull request comes from a fork, so its job is read-only. {advice}",
@@ -2068,7 +2068,7 @@ var Service = class {
   /**
    * Compare a pull request's images with the baselines of a branch, and return what is known so far. `commits` are the
    * base's, newest first. With `complete`, a shot that is missing was removed. Decisions about `queuedPulls`, the pull
-   * requests ahead in a merge queue, count too.
+   * requests ahead in a merge queue, also count.
    */
   async compare(prNumber2, commitSha, base, complete, queuedPulls2 = []) {
     const { branch: branch2, commits } = base;

@@ -1,7 +1,7 @@
 """Prints the dashboard's TypeScript types, generated from the Python types of the API's replies.
 
 `make format` writes them to web/src/lib/types.ts, and `make lint` fails if that file is out of date. The
-TypeScript names omit "View": `ProjectView` becomes `Project`.
+TypeScript names omit "View": `ProjectView` becomes `Project`. Some replies are those of the public API.
 """
 
 import ast
@@ -9,10 +9,12 @@ import inspect
 import itertools
 import json
 import sys
+from collections.abc import Sequence
 from enum import Enum
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
 
+from prshots.contract import replies
 from prshots.contract.forge_kinds import ForgeKind
 from prshots.contract.limits import Policy
 from prshots.contract.replies import ComparisonState, GateState, GroupKind, ReviewState, Verdict
@@ -28,19 +30,32 @@ HEAD = """/**
  */
 """
 _ENUMS = (Role, Policy, Verdict, ComparisonState, GroupKind, ReviewState, GateState, ForgeKind, DeliveryKind)
+_REPLIES = (
+    replies.ShotGroup,
+    replies.Pin,
+    replies.Review,
+    replies.OutdatedNote,
+    replies.Gate,
+    replies.Decided,
+    replies.CloseUp,
+)
 _PLAIN = {str: "string", int: "number", float: "number", bool: "boolean", NoneType: "null"}
 
 
 def generate() -> str:
-    """Return the whole file: the enums, and an interface for each TypedDict."""
+    """Return the whole file: the enums, and an interface for each TypedDict and reply."""
     enums = (f"export type {enum.__name__} = {_literals(enum)};\n" for enum in _ENUMS)
     interfaces = (
         _interface(getattr(module, node.name), node)
-        for module in (view_types, login)
+        for module in (replies, view_types, login)
         for node in ast.parse(inspect.getsource(module)).body
-        if isinstance(node, ast.ClassDef) and is_typeddict(getattr(module, node.name))
+        if isinstance(node, ast.ClassDef) and _is_interface(getattr(module, node.name))
     )
     return "\n".join([HEAD, "".join(enums), *interfaces])
+
+
+def _is_interface(hint: Any) -> bool:  # noqa: ANN401 - any type
+    return is_typeddict(hint) or hint in _REPLIES
 
 
 def _interface(view: type, node: ast.ClassDef) -> str:
@@ -66,13 +81,13 @@ def _typescript(hint: Any) -> str:  # noqa: ANN401 - any type
     origin, inner = get_origin(hint), get_args(hint)
     if hint in _PLAIN:
         return _PLAIN[hint]
-    if is_typeddict(hint) or hint in _ENUMS:
+    if _is_interface(hint) or hint in _ENUMS:
         return _name(hint.__name__)
     if origin is Literal:
         return _literals(inner)
     if origin in (Union, UnionType):
         return " | ".join(map(_typescript, inner))
-    if origin in (list, tuple):
+    if origin in (list, tuple, Sequence):
         types = ", ".join(map(_typescript, inner))
         return f"[{types}]" if origin is tuple else f"{types}[]"
     if origin is dict and inner[0] is str:

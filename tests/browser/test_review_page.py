@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 DOUBLE_PRESS_MS = 200
 """After this, the same key is a second decision."""
 
-FINISHED = "Everything is reviewed. The check prshots has passed."
+FINISHED = "Everything is reviewed. The prshots check has passed."
 
 
 @pytest.fixture(scope="module")

@@ -16,13 +16,14 @@ from prshots.server.adapters.sql.database.schema import (
 )
 from prshots.server.domain.comparison.models import (
     ComparisonRequest,
+    PairKey,
     PlannedShot,
     ShotBase,
     ShotResult,
     StoredComparison,
 )
 from prshots.server.domain.images.models import Image, ShotKey
-from prshots.server.domain.review.models import ReviewFacts
+from prshots.server.domain.review.models import Decision, NewDecision, ReviewFacts
 from prshots.server.domain.review.noise import Quarantine
 from support.contract_stores import Stores
 from support.drawn_pages import sha
@@ -97,9 +98,6 @@ class Here:
         """Return what the branch showed, if that may be noise."""
         shown = {pixels(each): each for each in "abcd"}
         return "".join(shown[each] for each in (await self.facts(now)).histories.get(CART, ()))
-
-    async def version(self, now: int = NOW) -> str:
-        return await self.reviews.version(self.id, 7, now)
 
     def a_quarantine(self, number: int = 1, **changes: object) -> Quarantine:
         ends = NOW + 7 * DAY
@@ -191,9 +189,7 @@ class TestHistories:
         await here.build("7", "a", at=NOW - 5 * DAY)
         await here.compare("10")
         assert await here.history() == "baba"
-        version = await here.version()
         assert await here.history(NOW + 3 * DAY) == ""
-        assert await here.version(NOW + 3 * DAY) != version
 
         assert await here.noise.discard_old(NOW, 1) == 1
         assert await here.noise.discard_old(NOW, 10) == 1
@@ -203,17 +199,25 @@ class TestHistories:
         assert await here.noise.discard_old(NOW + 400 * DAY, 10) == 3
         assert await here.remembered() == [("7", "a")]
 
-    async def test_facts_and_their_version_change_with_the_branch(self, here: Here) -> None:
+    async def test_facts_change_with_the_branch(self, here: Here) -> None:
         await here.compare("10", "3")
         for commit, shown in (("1", "a"), ("2", "b"), ("3", "a")):
             await here.build(commit, shown)
-        version = await here.version()
-        assert (await here.history(), await here.version()) == ("", version)
+        assert await here.history() == ""
         await here.build("4", "b")
         assert await here.history() == "abab"
-        assert await here.version() != version
 
-    async def test_histories_of_a_project_are_of_all_branches(self, here: Here) -> None:
+    async def test_an_alternating_pair_causes_no_notice(self, here: Here) -> None:
+        for commit, shown in (("1", "a"), ("2", "b"), ("3", "a"), ("4", "b")):
+            await here.build(commit, shown)
+        await here.compare("10", verdict=Verdict.UNCHANGED)
+        pair = PairKey(*CART, pixels("a"), pixels("b"))
+        decision = NewDecision(Decision.REJECTED, frozenset({pair}), "ann", "ann")
+        assert await here.reviews.decide(here.id, 7, decision, NOW)
+        await here.compare("11")
+        assert await here.reviews.notice(here.id, 7) == 0
+
+    async def test_histories_of_a_project_include_all_branches(self, here: Here) -> None:
         for branch in ("main", "next"):
             for commit, shown in (("1", "a"), ("2", "b"), ("3", "a"), ("4", "b")):
                 await here.build(commit, shown, branch=branch)
@@ -228,15 +232,12 @@ class TestHistories:
 class TestQuarantine:
     async def test_a_shot_is_in_quarantine_until_its_end(self, here: Here) -> None:
         await here.compare("10")
-        version = await here.version()
         stored = await here.quarantine()
         assert stored == here.a_quarantine()
         assert await here.noise.quarantines(here.id, NOW) == [stored]
         assert CART in (await here.facts()).quarantined
-        assert await here.version() != version
         assert await here.noise.quarantines(here.id, stored.until) == []
         assert CART not in (await here.facts(stored.until)).quarantined
-        assert await here.version(stored.until) == version
 
     async def test_only_known_shots_can_be_in_quarantine(self, here: Here) -> None:
         assert await here.quarantine() is None

@@ -53,7 +53,7 @@ class PullRequest:
     async def decide(self, decision: Decision, name: str, user_id: str = "ann") -> None:
         shot = name.partition("=")[0], "1280x800", ""
         pair = PairKey(*shot, "base", name)
-        new = NewDecision(decision, [pair], by=user_id or "token ci", user_id=user_id)
+        new = NewDecision(decision, frozenset({pair}), by=user_id or "token ci", user_id=user_id)
         assert await self.reviews.decide(self.stores.project.id, 7, new, NOW)
 
     async def quarantine(self, name: str, until: int) -> None:
@@ -99,7 +99,7 @@ async def test_a_decision_that_does_not_stand_causes_no_notice(pull: PullRequest
     assert await pull.notice() == 0
 
 
-async def test_pairs_that_ask_nobody_cause_no_notice(pull: PullRequest) -> None:
+async def test_pairs_that_need_no_decision_cause_no_notice(pull: PullRequest) -> None:
     old = await pull.push("cart=1", "home=1")
     await pull.decide(Decision.APPROVED, "cart=1")
     await pull.quarantine("home", until=NOW + 1)

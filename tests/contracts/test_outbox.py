@@ -132,7 +132,7 @@ async def test_after_a_dead_holder_everything_is_due_and_nothing_counts_as_sent(
 
 
 async def test_a_holder_that_is_too_late_makes_everything_due_again(here: Stores) -> None:
-    """It may have sent an old state after its successor sent the new one."""
+    """The late holder may have sent an old state after its successor sent the new one."""
     await cause(here)
     late = await claim(here, "late")
     await send(here, "success", UNTIL)

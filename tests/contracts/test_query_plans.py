@@ -218,7 +218,6 @@ async def review_noise(stores: Stores) -> None:
     begun = StoredComparison(request, "run", ComparisonState.COMPARED, None, 0, NOW, [shot])
     assert await stores.comparisons.begin(begun)
     assert (await stores.reviews.facts(BIG.id, {number: [image.shot]}, NOW))[number].histories
-    assert await stores.reviews.version(BIG.id, number, NOW)
     quarantine = Quarantine(secrets.token_hex(6), BIG.id, *image.shot, "flaky", "ann", NOW, NOW + 60)
     assert await stores.noise.quarantine(quarantine, 1000)
     assert await stores.noise.end_quarantine(BIG.id, quarantine.id, NOW)
@@ -313,7 +312,6 @@ async def review(stores: Stores) -> None:
     assert await stores.comparisons.begin(StoredComparison(request, "run", state, None, 0, NOW, [shot]))
     assert await reviews.notice(BIG.id, 50) >= 9900
     assert len((await reviews.facts(BIG.id, {50: [image.shot]}, NOW))[50].decisions) == 10
-    assert await reviews.version(BIG.id, 50, NOW)
     await stores.records.schedule([image.id, base.id], NOW)
     assert await stores.records.remove_images([image.id, base.id]) == 2
 
@@ -379,7 +377,7 @@ async def review_and_send(stores: Stores) -> None:
     shots = [PlannedShot(image.shot, image, None, ShotResult(Verdict.NEW, pixels_after="1" * 64))]
     state = ComparisonState.COMPARED
     assert await stores.comparisons.begin(StoredComparison(request, "run", state, None, 0, NOW, shots))
-    decision = NewDecision(Decision.APPROVED, [shots[0].pair.key], "ann")
+    decision = NewDecision(Decision.APPROVED, frozenset({shots[0].pair.key}), "ann")
     reviews = SqlReviews(stores.database)
     assert await reviews.decide(BIG.id, number, decision, NOW)
     facts = await reviews.facts(BIG.id, {pull: [] for pull in (*range(30), number)}, NOW)

@@ -170,7 +170,7 @@ class TestCommit:
         again = workflow.gate("--fail")
         assert (again.returncode, again.stdout) == (4, "passed: Nothing is left to review\n")
         words = (
-            f"the newest comparison is of commit {sha(newer)[:7]}, not of this job's {workflow.commit[:7]}"
+            f"the newest comparison is for commit {sha(newer)[:7]}, not for this job's {workflow.commit[:7]}"
         )
         assert f"The status was not set: {words}." in again.stderr
         assert workflow.statuses() == workflow.statuses(sha(newer)) == []
@@ -230,7 +230,7 @@ class TestWithoutStatus:
         workflow.work_on(workflow.commit, head="mallory/shop")
         done = workflow.gate(GITHUB_TOKEN=workflow.github.fork_token)
         assert (done.returncode, done.stdout) == (0, "waiting: 1 screenshot to review\n")
-        assert done.stderr.startswith("Warning: the status was not set: this pull request comes from a fork")
+        assert done.stderr.startswith("Warning: can't set the status: this pull request comes from a fork")
         assert workflow.gate("--fail", GITHUB_TOKEN=workflow.github.fork_token).returncode == 4
 
     def test_without_a_token_says_what_to_set(self, workflow: Workflow) -> None:
@@ -238,7 +238,7 @@ class TestWithoutStatus:
         workflow.decide("approved")
         done = workflow.gate("--fail", GITHUB_TOKEN="")
         assert (done.returncode, done.stdout) == (0, "passed: Nothing is left to review\n")
-        assert "Warning: the status was not set: no token for GitHub: set --forge-token" in done.stderr
+        assert "Warning: can't set the status: no token for GitHub: set --forge-token" in done.stderr
 
     def test_outside_ci_only_a_given_token_sets_it(self, workflow: Workflow) -> None:
         workflow.compare()

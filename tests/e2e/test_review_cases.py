@@ -101,7 +101,7 @@ def test_a_decision_holds_for_the_same_pixels_however_they_arrive(shop: Shop, re
     assert (gate(back), states(back)["cart"]) == (("passed", 0), "approved")
 
 
-def test_another_base_asks_again_for_its_shot_only(shop: Shop, reviewer: Reviewer) -> None:
+def test_a_different_base_needs_a_new_decision_for_its_shot_only(shop: Shop, reviewer: Reviewer) -> None:
     work, main = shop.work, shop.work.head
     work.branch("change")
     first = changed(shop, {"home": 2, "cart": 2})
@@ -113,7 +113,7 @@ def test_another_base_asks_again_for_its_shot_only(shop: Shop, reviewer: Reviewe
     assert (gate(found), states(found)) == (("waiting", 1), {"cart": "open", "home": "approved"})
 
 
-def test_after_a_squash_merge_the_next_pull_request_is_asked_nothing(shop: Shop, reviewer: Reviewer) -> None:
+def test_the_next_pull_request_after_a_squash_merge_needs_no_decision(shop: Shop, reviewer: Reviewer) -> None:
     work, main = shop.work, shop.work.head
     work.branch("change")
     head = work.commit()
@@ -149,8 +149,8 @@ def test_images_of_a_newer_commit_block_until_they_are_compared(shop: Shop, revi
     assert latest(shop).json["gate"] == {"state": "blocked", "open": 0, "reason": "not_compared"}
 
 
-def test_reviewers_who_decide_at_once_or_late(shop: Shop, reviewer: Reviewer) -> None:
-    """The newest decision counts. A decision about a pair that changed meanwhile is refused as a whole."""
+def test_newest_decision_counts_and_a_late_one_is_refused(shop: Shop, reviewer: Reviewer) -> None:
+    """A decision about a pair that changed in the meantime is refused as a whole."""
     shop.work.branch("change")
     first = changed(shop, {"home": 2, "cart": 2})
     with sign_in(shop.service, operator=True) as person:
@@ -216,9 +216,7 @@ def test_a_decision_during_a_comparison_counts_or_is_refused(shop: Shop, reviewe
 
 
 @pytest.mark.parametrize("client_name", CLIENTS)
-def test_in_a_merge_queue_the_decisions_about_pull_requests_ahead_count(
-    shop: Shop, reviewer: Reviewer
-) -> None:
+def test_decisions_about_pull_requests_ahead_in_a_merge_queue_count(shop: Shop, reviewer: Reviewer) -> None:
     work, main = shop.work, shop.work.head
     heads = {}
     for number, shots in (

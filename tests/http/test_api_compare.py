@@ -246,7 +246,7 @@ class TestBases:
         assert removed("q") == (0, "incomplete")
 
 
-BAD_QUEUED_PULLS = "queued_pulls must be a list of at most 50 numbers of pull requests"
+BAD_QUEUED_PULLS = "queued_pulls must be a list of at most 50 pull request numbers"
 BAD_COMMITS = "commits must be a list of at most 200 commits of 40 hexadecimal characters"
 
 

@@ -66,6 +66,8 @@ def test_a_picture_that_the_branch_had_before_needs_no_decision(noisy: Noisy) ->
     assert (found["gate"]["state"], found["gate"]["open"]) == ("waiting", 1)
     (listed,) = noisy.get_json("/pulls")["pulls"]
     assert listed["gate"]["open"] == 1
+    page = noisy.get_json("/pulls/7/comparison")["comparison"]
+    assert (len(page["groups"]), page["groups"]) == (1, found["groups"])
     for view in ("changes", "pairs"):
         comment = noisy.project.comment(view)
         page = f"{noisy.web_url}/projects/{noisy.id}/noise"

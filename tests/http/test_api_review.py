@@ -129,7 +129,7 @@ def test_the_gate_blocks_without_a_comparison_of_the_newest_commit(reviewed: Rev
     assert nowhere["gate"]["state"] == "blocked"
 
 
-def test_decisions_about_queued_pulls_count_below_the_pull_requests_own(reviewed: Reviewed) -> None:
+def test_the_pull_requests_own_decisions_override_those_about_queued_pulls(reviewed: Reviewed) -> None:
     reviewed.decide("rejected", "home", note="Only in 7")
     reviewed.decide("approved", "cart")
     reviewed.project.pr_number, pull = 8, f"/projects/{reviewed.id}/pulls/8"
@@ -153,8 +153,12 @@ def test_decisions_about_queued_pulls_count_below_the_pull_requests_own(reviewed
 def test_the_project_chooses_which_verdicts_need_a_decision(reviewed: Reviewed) -> None:
     path = f"/projects/{reviewed.id}"
     assert reviewed.owner.get_json(path)["review_verdicts"] == ["changed", "moved", "removed"]
+    page = f"{path}/pulls/7/comparison"
+    etag = reviewed.owner.ask("GET", page).headers["ETag"]
     changed = reviewed.owner.ask("PATCH", path, review_verdicts=["new"])
     assert changed.json()["review_verdicts"] == ["new"]
+    shown = reviewed.owner.get(f"/v1/dashboard{page}", headers={"If-None-Match": etag})
+    assert (shown.status_code, shown.json()["comparison"]["gate"]["state"]) == (200, "passed")
     assert (reviewed.gate(), reviewed.reviews()["cart"]["state"]) == (("passed", 0, ""), "not_needed")
     refused = reviewed.owner.ask("PATCH", path, review_verdicts=["changed", "failed"])
     assert (refused.status_code, "review_verdicts takes any of" in refused.text) == (400, True)

@@ -207,11 +207,11 @@ class TestAddresses:
             *("[::1]", "[::ffff:127.0.0.1]", "[fe80::1]", "[fd00:ec2::254]", "[64:ff9b::a00:1]", "[::]"),
         ],
     )
-    def test_an_address_in_a_private_network_is_refused(
+    def test_an_address_on_a_private_network_is_refused(
         self, owner: Person, project: str, gitea: GiteaLookAlike, host: str
     ) -> None:
         said = refusal(connect(owner, project, **of_gitea(gitea) | {"url": f"https://{host}"}))
-        assert said.endswith("is in a private network: the operator can allow it with PRSHOTS_FORGE_HOSTS")
+        assert said.endswith("is on a private network: the operator can allow it with PRSHOTS_FORGE_HOSTS")
 
     def test_a_name_is_resolved_once_and_kept_in_the_request(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """The second answer of a hostile name server would be a private address."""
@@ -225,7 +225,9 @@ class TestAddresses:
                 with pytest.raises(ForgeError, match="private network"):
                     client.get(f"http://forge.test:{port}/")
 
-    def test_the_certificate_must_be_the_names(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_the_certificate_must_match_the_name(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         file = tmp_path / "own.pem"
         command = (
             "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=x "
@@ -257,7 +259,7 @@ class TestAddresses:
                 assert "does not get our token" in refusal(connect(owner, owner.project(), **asked))
         assert visited == []
 
-    def test_a_reply_of_another_server_is_shortened(self, owner: Person) -> None:
+    def test_shortens_the_reply_of_another_server(self, owner: Person) -> None:
         page = as_json(400, {"message": "internal " * 1000 + "secret=1"})
         with answering(lambda *_: page) as url:
             asked = {"forge": "gitea", "url": url, "repository": "acme/shop", "token": "t0ken"}
@@ -303,7 +305,7 @@ class TestKeys:
 class TestGitHubApp:
     @pytest.fixture
     def installed(self, shop: Service, github: GitHubLookAlike) -> Service:
-        """Set up the App. It is installed in one of two repositories."""
+        """Set up the App. It is installed on one of two repositories."""
         key_file = shop.folder / "app.pem"
         key_file.write_text(github.app_key())
         given = {"URL": github.url, "APP_ID": "4711", "APP_KEY_FILE": str(key_file)}
@@ -337,7 +339,7 @@ class TestGitHubApp:
     def test_only_a_repository_with_the_app_can_be_connected(self, installed: Service) -> None:
         for repository in ("octocat/without-app", "octocat/nowhere"):
             done = installed.run("project", "connect", "shop", "--repository", repository, check=False)
-            assert (done.returncode, f"the GitHub App is not installed in {repository}" in done.stderr) == (
+            assert (done.returncode, f"the GitHub App is not installed on {repository}" in done.stderr) == (
                 2,
                 True,
             )
@@ -368,7 +370,7 @@ class TestGitHubApp:
             ({"APP_ID": "4711", "APP_KEY": "secret-pem"}, "PRSHOTS_GITHUB_APP_KEY_FILE: got something else"),
         ],
     )
-    def test_a_wrong_setting_stops_the_start_with_one_line(
+    def test_an_invalid_setting_fails_the_start_with_one_line(
         self, service: Service, given: dict[str, str], named: str
     ) -> None:
         service.settings |= {f"GITHUB_{name}": value for name, value in given.items()}
@@ -391,7 +393,7 @@ class TestDoctor:
         assert await report() == []
         with ThreadPoolExecutor(1) as thread:  # commands run their own event loop
             thread.submit(store, shop, gitea).result()
-            assert await report() == ["ok all 1 connections to forges work"]
+            assert await report() == ["ok every connection to a forge works: 1"]
             thread.submit(shop.run, "project", "create", "web").result()
             thread.submit(store, shop, gitea, "web", "t0ken-that-was-revoked").result()
             (found,) = await report()

@@ -2,10 +2,10 @@
 
 import pytest
 
-from prshots.contract.replies import ComparisonState, Gate, GateState, ReviewState, Verdict
+from prshots.contract.replies import ComparisonState, Gate, GateState, Review, ReviewState, Verdict
 from prshots.server.domain.comparison.models import ComparedPair, PairKey
 from prshots.server.domain.images.models import ShotKey
-from prshots.server.domain.review.models import Decision, PairDecision, ReviewFacts
+from prshots.server.domain.review.models import ReviewFacts
 from prshots.server.domain.review.noise import (
     MAX_PICTURES,
     BranchHistory,
@@ -16,6 +16,7 @@ from prshots.server.domain.review.noise import (
 from prshots.server.domain.review.rules import review_pairs
 
 CART = ShotKey("cart", "1280x800", "")
+REJECTED = {PairKey(*CART, "a", "b"): Review(ReviewState.REJECTED, "ann", 1)}
 
 
 def of_branch(shown: str, commits: str = "") -> BranchHistory:
@@ -63,16 +64,14 @@ def test_a_difference_is_seen_before_if_the_branch_alternated_between_both_pictu
 
 
 def test_a_decision_counts_even_if_the_difference_was_seen_before() -> None:
-    decision = PairDecision(PairKey(*CART, "a", "b"), Decision.REJECTED, "ann", 1)
-    facts = ReviewFacts([decision], histories={CART: "abab"})
+    facts = ReviewFacts(REJECTED, histories={CART: "abab"})
     assert review("ab", facts)[1].state is GateState.REJECTED
     assert review("ba", facts)[0] == ReviewState.SEEN_BEFORE
 
 
 @pytest.mark.parametrize("verdict", [*Verdict, None])
 def test_a_quarantined_shot_never_gates(verdict: Verdict | None) -> None:
-    decision = PairDecision(PairKey(*CART, "a", "b"), Decision.REJECTED, "ann", 1)
-    state, gate = review("ab", ReviewFacts([decision], quarantined=frozenset({CART})), verdict)
+    state, gate = review("ab", ReviewFacts(REJECTED, quarantined=frozenset({CART})), verdict)
     assert state == ("not_needed" if verdict is Verdict.UNCHANGED else "quarantined")
     assert gate == Gate(GateState.PASSED, 0, "")
 

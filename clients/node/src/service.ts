@@ -145,7 +145,7 @@ export class Service {
   /**
    * Compare a pull request's images with the baselines of a branch, and return what is known so far. `commits` are the
    * base's, newest first. With `complete`, a shot that is missing was removed. Decisions about `queuedPulls`, the pull
-   * requests ahead in a merge queue, count too.
+   * requests ahead in a merge queue, also count.
    */
   async compare(
     prNumber: number,

@@ -88,7 +88,7 @@ test("a comparison of another commit sets no status, unless the newest isn't com
   assert.deepEqual((await statusesOf(replaced)).set, [[SHA, "success"]]);
 });
 
-test("an older service is told from one without a comparison", () =>
+test("distinguishes an older service from a missing comparison", () =>
   assert.rejects(
     asking([compared()], (ask) => ask()),
     /^CallError: http:\S+ doesn't report a gate: upgrade the service to this client's version$/,

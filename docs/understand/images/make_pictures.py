@@ -47,7 +47,11 @@ def architecture(theme: Theme) -> Picture:
         (forge.right, 416), (delivery.x - 2, 416), label="signed URL", at=(215, 409), read_only=True
     )
     picture.arrow(
-        (job.center, job.bottom), (job.center, forge.y - 2), label="comment", at=(100, 325), anchor="start"
+        (job.center, job.bottom),
+        (job.center, forge.y - 2),
+        label="comment, status",
+        at=(100, 325),
+        anchor="start",
     )
     picture.arrow(
         (web.center, web.bottom), (web.center, api.y - 2), label="relays", at=(360, 153), anchor="start"
@@ -99,7 +103,7 @@ PURPOSES = {
     "cli": "a file per command",
     "pytest_plugin": "the shot fixture",
     "mcp_server": "the tools for coding agents",
-    "client": "what runs in CI:\nthe job, shots, uploads,\nforges, sticky comment",
+    "client": "what runs in CI:\nthe job, shots, uploads,\nthe gate",
     "processes": "supervisor, workers",
     "doctor": "checks a setup",
     "backup": "backup, restore",
@@ -114,6 +118,7 @@ PURPOSES = {
     "observability": "metrics, logs",
     "domain": "the rules and the ports; no framework, no driver",
     "links.py": "signed URLs, and what delivery reads; no service",
+    "forges": "what client and server ask a forge: sticky comment, commit status, reviews",
     "contract": "what client and server agree on; needs nothing installed",
 }
 ROW, GAP, MARGIN = 54, 10, 12
@@ -121,10 +126,10 @@ ROW, GAP, MARGIN = 54, 10, 12
 
 def folders(theme: Theme) -> Picture:
     """Draw a row per layer of the import rules: a folder may import those below it."""
-    *tops, [client, _], bottom = _layers("prshots")
+    *tops, [client, _], forges, contract = _layers("prshots")
     layers = _layers("prshots.server")
     server = Box(252, MARGIN + len(tops) * (ROW + GAP), WIDTH - MARGIN - 252, len(layers) * (ROW + GAP) + 32)
-    height = server.bottom + GAP + ROW + 44
+    height = server.bottom + 2 * (GAP + ROW) + 44
     picture = Picture(WIDTH, height, theme, "The folders of src/prshots, and which may import which")
     for number, top in enumerate(tops):
         _row(picture, top, Box(MARGIN, MARGIN + number * (ROW + GAP), WIDTH - 2 * MARGIN, ROW), "outside")
@@ -133,7 +138,9 @@ def folders(theme: Theme) -> Picture:
     for number, layer in enumerate(layers):
         y = server.y + 30 + number * (ROW + GAP)
         _row(picture, layer, Box(server.x + MARGIN, y, server.width - 2 * MARGIN, ROW), "engine")
-    _row(picture, bottom, Box(MARGIN, server.bottom + GAP, WIDTH - 2 * MARGIN, ROW), "secret")
+    for number, (bottom, kind) in enumerate([(forges, "outside"), (contract, "secret")]):
+        y = server.bottom + GAP + number * (ROW + GAP)
+        _row(picture, bottom, Box(MARGIN, y, WIDTH - 2 * MARGIN, ROW), kind)
     rule = "A folder may import from the rows below it, never from above or beside it."
     picture.text(WIDTH // 2, height - 16, rule, size=13, muted=True)
     return picture

@@ -85,13 +85,19 @@ def _report(
 ) -> bool:
     """Print the report, and set the commit's status. Return whether the gate has passed."""
     from prshots.client.ci.checkout import full_commit
+    from prshots.client.forks import with_fork_advice
+    from prshots.client.gate import set_status
 
     report, is_set = ask(), False
     commit = options.commit(commit or ("" if job.ci else report.commit_sha), job)
     if not report.is_about(commit):
         say(message("gate_of_other_commit", other=report.commit_sha[:7], commit=commit[:7]))
     elif sets_status:
-        report, is_set = _set_status(job, full_commit(commit) or commit, report, ask)
+        try:
+            report, is_set = set_status(job, full_commit(commit) or commit, report, ask, say)
+        except (ForgeRefusedError, InvalidInputError) as error:
+            why = with_fork_advice(error, job) if isinstance(error, ForgeRefusedError) else error
+            say_failure(message("status_not_set", why=why))
     if as_json:
         about = {"gate": report.gate and asdict(report.gate), "commit_sha": report.commit_sha or commit}
         print_json(about | {"dashboard_url": report.dashboard_url or None, "status": is_set})
@@ -99,18 +105,3 @@ def _report(
         print(printable(report.words))
     say_dashboard(report.dashboard_url)
     return report.is_about(commit) and report.status.state is CommitState.SUCCESS
-
-
-def _set_status(
-    job: "Job", commit_sha: str, report: "GateReport", ask: "Callable[[], GateReport]"
-) -> "tuple[GateReport, bool]":
-    """Set the status, or warn why it can't be set. Return the newest report and whether the status is set."""
-    from prshots.client.forks import with_fork_advice
-    from prshots.client.gate import set_status
-
-    try:
-        return set_status(job, commit_sha, report, ask, say)
-    except (ForgeRefusedError, InvalidInputError) as error:
-        why = with_fork_advice(error, job) if isinstance(error, ForgeRefusedError) else error
-        say_failure(message("status_not_set", why=why))
-        return report, False

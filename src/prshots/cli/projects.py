@@ -256,7 +256,7 @@ def connect(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The project's name or id.")],
     *,
     repository: Annotated[
-        str, typer.Option(metavar="OWNER/NAME", help="A repository in which the App is installed.")
+        str, typer.Option(metavar="OWNER/NAME", help="A repository on which the App is installed.")
     ],
     config: ConfigOption = None,
 ) -> None:

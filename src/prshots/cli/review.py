@@ -53,7 +53,7 @@ def review(
     _print_shots("Notes about earlier images of a screenshot:", found.get("outdated_notes", ()))
     _print_comments(found.get("comments", ()))
     if why := found.get("comments_missing"):
-        say(f"Without the comments on the forge: {why}")
+        say(f"Left out the comments on the forge: {why}")
     say_dashboard(found.get("dashboard_url", ""))
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from prshots.client.ci import Job
 from prshots.client.job_forge import forge_of
+from prshots.client.replies import ComparisonReply
 from prshots.client.service import Client
 from prshots.contract.errors import CallError
 from prshots.contract.gates import STATUS_NAME, CommitState, CommitStatus, status_of
@@ -47,17 +48,23 @@ def report_skip(reason: str, job: Job) -> GateReport:
     return GateReport(CommitStatus(CommitState.SUCCESS, words, job.run_url))
 
 
+def find_reviewed(service: Client, pr_number: int) -> ComparisonReply | None:
+    """Return the newest comparison, or None. Raises CallError if the service is too old to report a gate."""
+    found = service.comparison(pr_number)
+    if found and "gate" not in found.json:
+        raise CallError(message("service_without_gate", url=service.url))
+    return found
+
+
 def report_gate(service: Client, pr_number: int, *, needs_baseline: bool) -> GateReport:
     """Return the gate of the newest comparison, which is blocked without one.
 
     Without `needs_baseline`, a gate passes if only the baselines are missing. Raises the errors of the
-    service's client, and CallError if the service is too old to report a gate.
+    service's client and of `find_reviewed`.
     """
-    found = service.comparison(pr_number)
+    found = find_reviewed(service, pr_number)
     if found is None:
         return GateReport(status_of(NOT_COMPARED, ""), NOT_COMPARED)
-    if "gate" not in found.json:
-        raise CallError(message("service_without_gate", url=service.url))
     gate = found.gate
     if gate.reason == ComparisonState.NO_BASELINE and not needs_baseline:
         gate = replace(gate, state=GateState.PASSED)

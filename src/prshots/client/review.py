@@ -7,14 +7,14 @@ from dataclasses import asdict
 from typing import Any
 
 from prshots.client.ci import Job
+from prshots.client.gate import find_reviewed
 from prshots.client.heads import Head
 from prshots.client.job_forge import forge_of
 from prshots.client.replies import ComparisonReply
 from prshots.client.service import Client
-from prshots.contract.errors import CallError, PrshotsError
+from prshots.contract.errors import PrshotsError
 from prshots.contract.gates import describe_gate
 from prshots.contract.replies import NOT_COMPARED, ReviewState
-from prshots.contract.statements import message
 from prshots.forges import Comment
 from prshots.forges.sender import OnWait
 from prshots.forges.sticky_comment import OurComments
@@ -35,13 +35,11 @@ _PLACE = ("name", "viewport", "theme")
 def read_review(service: Client, head: Head, on_wait: OnWait) -> dict[str, Any]:
     """Return the gate, the rejected and open shots, outdated notes, and the comments on the forge.
 
-    If the forge can't be asked, `comments_missing` says why. Raises the errors of the service's client, and
-    CallError if the service is too old to report a gate.
+    If the forge can't be asked, `comments_missing` says why. Raises the errors of the service's client and of
+    `find_reviewed`.
     """
     number = head.pr_number
-    found = service.comparison(number)
-    if found and "gate" not in found.json:
-        raise CallError(message("service_without_gate", url=service.url))
+    found = find_reviewed(service, number)
     gate = found.gate if found else NOT_COMPARED
     review = {"pr": number, "gate": _filled(asdict(gate)) | {"words": describe_gate(gate)}}
     review |= {"warning": UNTRUSTED} | (describe_comparison(found) if found else {})

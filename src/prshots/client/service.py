@@ -148,7 +148,7 @@ class Client:
         """Compare a pull request's images with the baselines of a branch. Return the results so far.
 
         `commits` are the base's, newest first. With `complete`, a missing shot counts as removed. Decisions
-        about `queued_pulls`, the pull requests ahead in a merge queue, count too. Also raises
+        about `queued_pulls`, the pull requests ahead in a merge queue, are also counted. Also raises
         InvalidInputError.
         """
         asked = {"pr_number": pr_number, "commit_sha": commit_sha, "branch": branch}

@@ -22,7 +22,7 @@ from prshots.forges.forge import (
 from prshots.forges.forge_api import text_at
 
 _TRIES = 5
-"""How often to start a status. Another job with our token may start one at the same moment."""
+"""How many times to start a status. Another job with our token may start one at the same time."""
 
 
 class GitLab(Forge):

@@ -83,7 +83,7 @@ class GitHubLookAlike:
         self.call("POST", f"/_statuses/{sha}")
 
     def app_key(self) -> str:
-        """Return the private key of the App 4711, which is installed in `repository`."""
+        """Return the private key of the App 4711, which is installed on `repository`."""
         return str(self.call("GET", "/_app_key").json())
 
     def purged(self) -> list[str]:

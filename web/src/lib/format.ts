@@ -39,11 +39,11 @@ export function ago(unix: number, nowMs: number): string {
   return date(unix);
 }
 
-/** When a delivery to the forge is tried again. null: it was given up. */
+/** When a delivery to the forge is repeated. null: prshots gave up. */
 export function describeRetry(at: number | null, nowMs = Date.now()): string {
-  if (at === null) return "Given up. The next decision tries again.";
+  if (at === null) return "prshots gave up. The next decision or comparison tries again.";
   const minutes = Math.max(1, Math.ceil((at - nowMs / 1000) / MINUTE));
-  return `Next attempt within ${minutes} min.`;
+  return `Next attempt in ${minutes} min or less.`;
 }
 
 /** "15 Nov 2026", in the reader's time zone. */

@@ -14,6 +14,69 @@ export type GateState = "passed" | "waiting" | "rejected" | "blocked";
 export type ForgeKind = "github" | "gitlab" | "gitea" | "bitbucket";
 export type DeliveryKind = "status" | "comment";
 
+/** Shots with the same change. */
+export interface ShotGroup {
+  /** The same change has the same id in later comparisons. */
+  id: string;
+  kind: GroupKind;
+  shots: number;
+  names: string[];
+  /** What changed, in one line of plain text. */
+  title: string;
+}
+
+/** A point in an image, as a share of its width and height from 0 to 1. */
+export interface Pin {
+  x: number;
+  y: number;
+}
+
+/** The decision about a shot. */
+export interface Review {
+  state: ReviewState;
+  /** The login of the person, or the label of the token. Empty without a decision. */
+  by: string;
+  /** A Unix time. */
+  at: number | null;
+  note: string;
+  pin: Pin | null;
+}
+
+/** A note about an image that the shot no longer has. */
+export interface OutdatedNote {
+  name: string;
+  viewport: string;
+  theme: string;
+  state: ReviewState;
+  by: string;
+  at: number;
+  note: string;
+  pin: Pin | null;
+}
+
+/** Whether the pull request may be merged as far as its screenshots are concerned. */
+export interface Gate {
+  state: GateState;
+  /** How many shots need a decision. */
+  open: number;
+  /** Why it is blocked: `running`, `incomplete`, `failed`, `no_baseline` or `not_compared`. Else empty. */
+  reason: string;
+}
+
+/** The reply to decisions. */
+export interface Decided {
+  /** How many pairs. */
+  decided: number;
+  gate: Gate;
+}
+
+/** A part of a shot at full size, before on the left and after on the right. */
+export interface CloseUp {
+  url: string;
+  /** Left, top, width and height, in pixels of the after image. */
+  region: [number, number, number, number];
+}
+
 export interface User {
   id: string;
   login: string;
@@ -174,20 +237,6 @@ export interface ComparisonSummary {
   counts: Record<string, number>;
 }
 
-export interface Gate {
-  state: GateState;
-  /** How many shots need a decision. */
-  open: number;
-  /** Why it is blocked. Otherwise empty. */
-  reason: string;
-}
-
-export interface Decided {
-  /** How many pairs. */
-  decided: number;
-  gate: Gate;
-}
-
 export interface ListedPullRequest extends PullRequest {
   /** Of the newest compared commit. */
   comparison: ComparisonSummary | null;
@@ -215,48 +264,6 @@ export interface ShotList {
 export interface ImageList {
   images: Image[];
   next: string | null;
-}
-
-/** A part of a shot at full size, before on the left and after on the right. */
-export interface CloseUp {
-  url: string;
-  region: [number, number, number, number];
-}
-
-/** Shots with the same change. */
-export interface ShotGroup {
-  id: string;
-  kind: GroupKind;
-  shots: number;
-  names: string[];
-  title: string;
-}
-
-/** A point in an image, as a share of its width and height from 0 to 1. */
-export interface Pin {
-  x: number;
-  y: number;
-}
-
-export interface Review {
-  state: ReviewState;
-  /** The login of the person, or the label of the token. Empty without a decision. */
-  by: string;
-  at: number | null;
-  note: string;
-  pin: Pin | null;
-}
-
-/** A note about an image that the shot no longer has. */
-export interface OutdatedNote {
-  name: string;
-  viewport: string;
-  theme: string;
-  state: ReviewState;
-  by: string;
-  at: number;
-  note: string;
-  pin: Pin | null;
 }
 
 export interface ComparedShot {

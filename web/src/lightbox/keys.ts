@@ -89,7 +89,7 @@ export const KEYS: readonly { where: string; keys: readonly [keys: string, does:
       ["A", "Approve"],
       ["R", "Reject with a note"],
       ["G", "Approve the whole group"],
-      ["U", "Undo"],
+      ["U", "Undo the last decision"],
     ],
   },
   {

@@ -21,8 +21,8 @@ export function NoisePage({ projectId }: { projectId: string }) {
       {data?.shots.length === 0 && (
         <Empty title="No alternating screenshots">
           <p>
-            A screenshot appears here if your branch went back and forth between the same images in the last
-            30 days.
+            A screenshot appears here if a branch alternated between the same images of it in the last 30
+            days.
           </p>
         </Empty>
       )}
@@ -30,8 +30,8 @@ export function NoisePage({ projectId }: { projectId: string }) {
         <section class="section" aria-labelledby="noise-title">
           <h2 id="noise-title">Alternating screenshots</h2>
           <p class="lead">
-            The branch went back and forth between these images in the last 30 days. A pull request that shows
-            one of them needs no decision. Make the screenshot stable, or quarantine it.
+            The branch alternated between these images in the last 30 days. A pull request that shows the same
+            difference needs no decision. Make the screenshot stable, or quarantine it.
           </p>
           <ul class="rows">
             {data.shots.map((shot) => (

@@ -41,8 +41,8 @@ export function QuarantineDialog({ projectId, shot, onClose, onDone }: Quarantin
     >
       <form id={formId} onSubmit={submit} onKeyDown={(event) => event.stopPropagation()}>
         <p>
-          {variantLabel(shot)}. It is still compared and shown, but needs no decision and never blocks a pull
-          request.
+          {variantLabel(shot)}. prshots still compares and shows it, but it needs no decision and never blocks
+          a pull request.
         </p>
         <Field label="Reason" error={action.problem}>
           {(field) => (

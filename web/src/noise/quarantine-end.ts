@@ -9,6 +9,6 @@ export function describeEnd({ until, compared, differed }: Quarantine, nowMs: nu
   const left = Math.max(1, Math.ceil((until - nowMs / 1000) / DAY));
   if (left > 7) return "";
   const often = `${formatNumber(differed)} of ${formatCount(compared, "comparison")}`;
-  const words = compared === 0 ? "not compared since" : `differed in ${often}`;
+  const words = compared === 0 ? "not compared yet" : `differed in ${often}`;
   return `Ends in ${formatCount(left, "day")}: ${words}`;
 }

@@ -20,7 +20,7 @@ export function QuarantinePage({ projectId }: { projectId: string }) {
       {data?.quarantines.length === 0 && (
         <Empty title="Nothing is in quarantine">
           <p>
-            Quarantine a screenshot that differs at random, so that it needs no decisions for up to 30 days.
+            Quarantine a screenshot that differs at random: it then needs no decisions for up to 30 days.
             Choose it among the <Link href={`${path}/noise`}>alternating screenshots</Link>, or open a change
             and choose <strong>Quarantine…</strong> in its menu.
           </p>

@@ -8,7 +8,7 @@ export type Mark = Pick<Review, "pin" | "note" | "by">;
 export function PinMark({ mark: { pin, note, by } }: { mark: Mark }) {
   const [isOpen, setOpen] = useState(false);
   if (!pin) return null;
-  const words = by ? `${by}: ${note}` : note || "The pin of your note";
+  const words = by ? `${by}: ${note}` : note || "The pin for your note";
   return (
     <button
       type="button"

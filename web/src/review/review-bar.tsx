@@ -196,7 +196,7 @@ interface NoteFormProps {
   send: () => void;
 }
 
-/** What is wrong with a change. The draft stays until it is recorded or cancelled. */
+/** Asks what is wrong with a change. The draft stays until it is recorded or canceled. */
 function NoteForm({ draft, hasPicture, problem, change, send }: NoteFormProps) {
   const field = useRef<HTMLTextAreaElement>(null);
   useEffect(() => field.current?.focus(), []);
@@ -230,7 +230,7 @@ function NoteForm({ draft, hasPicture, problem, change, send }: NoteFormProps) {
       </label>
       <p class="hint">
         {!hasPicture && "Enter sends, Shift+Enter starts a new line."}
-        {hasPicture && !draft.pin && "Click a point of the after image to place a pin (optional)."}
+        {hasPicture && !draft.pin && "Click a point in the after image to place a pin (optional)."}
         {draft.pin && (
           <>
             Pin placed. Click elsewhere to move it.{" "}

@@ -47,7 +47,7 @@ const GATE_ICONS = { passed: CheckIcon, waiting: CircleIcon, rejected: CloseIcon
 export function GateLabel({ gate }: { gate: Gate }) {
   const Icon = GATE_ICONS[gate.state];
   return (
-    <span class="gate" data-state={gate.state} title="The check prshots">
+    <span class="gate" data-state={gate.state} title="The prshots check">
       <Icon /> {describeGate(gate)}
     </span>
   );

@@ -30,7 +30,7 @@ test("says what is left, and what to do at the end", () => {
     "1 screenshot rejected: push a fix.",
   );
   expect(words([shot("a", "approved")], { state: "passed" })).toBe(
-    "Everything is reviewed. The check prshots has passed.",
+    "Everything is reviewed. The prshots check has passed.",
   );
   expect(words([shot("a", "approved")], { state: "blocked", reason: "incomplete" })).toContain("missing");
   expect(words(unneeded, { state: "passed" })).toBe("");

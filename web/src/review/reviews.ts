@@ -4,7 +4,7 @@ import { isSameShot, shotId, shotKeyOf } from "../gallery/shot-key";
 import { formatCount, formatNumber } from "../lib/format";
 import type { Gate, GateState, Pin, Review } from "../lib/types";
 
-/** What a rejection says. */
+/** The note of a rejection. */
 export interface Note {
   note: string;
   /** A point in the after image. */
@@ -97,10 +97,10 @@ export const describeGate = ({ state, open }: Gate): string =>
   state === "waiting" ? `${GATE_WORDS[state]}: ${formatNumber(open)} to review` : GATE_WORDS[state];
 
 const BLOCKED: Record<string, string> = {
-  running: "The check prshots waits until the comparison is done.",
-  incomplete: "The check prshots waits for the missing screenshots.",
-  failed: "A comparison failed, so the check prshots can’t pass: run the job again.",
-  no_baseline: "The check prshots waits until the base branch has baselines.",
+  running: "The prshots check waits for the comparison to finish.",
+  incomplete: "The prshots check waits for the missing screenshots.",
+  failed: "A comparison failed, so the prshots check can’t pass: run the job again.",
+  no_baseline: "The prshots check waits until the base branch has baselines.",
   not_compared: "The newest commit isn’t compared yet: wait for its job, or run the job again.",
 };
 
@@ -110,5 +110,5 @@ export function describeLeft(gate: Gate, { open, rejected, total }: ReturnType<t
   if (rejected > 0) return `${formatCount(rejected, "screenshot")} rejected: push a fix.`;
   if (gate.state === "blocked") return BLOCKED[gate.reason] ?? "";
   if (total === 0) return "";
-  return `Everything is reviewed. ${gate.state === "passed" ? "The check prshots has passed." : "Recording it…"}`;
+  return `Everything is reviewed. ${gate.state === "passed" ? "The prshots check has passed." : "Saving…"}`;
 }

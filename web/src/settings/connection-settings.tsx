@@ -22,7 +22,8 @@ const FORGES: Record<ForgeKind, { label: string; permission: string }> = {
   },
   bitbucket: {
     label: "Bitbucket",
-    permission: "A repository access token that may write pull requests and read the repository.",
+    permission:
+      "A repository access token with write access to pull requests and read access to the repository.",
   },
 };
 
@@ -49,8 +50,8 @@ export function ConnectionSettings({ project }: { project: Project }) {
       <h2>Connection</h2>
       <div class="stack">
         <p class="quiet">
-          With a connection, the service posts the commit status the moment somebody decides. Without one, the
-          next run of the job does.
+          With a connection, the service itself posts the commit status right after a decision. Without one,
+          the next run of the job does.
         </p>
         {!data && error && <Failed error={error} retry={refresh} />}
         {connection && (

@@ -58,7 +58,7 @@ export function ReviewSettings({ project, onSaved }: ProjectSettingProps) {
         </label>
         <p class="actions">
           <Button type="submit" kind="primary" busy={action.busy} disabled={draft === null}>
-            Save review
+            Save review settings
           </Button>
         </p>
       </form>

@@ -86,7 +86,7 @@ export interface CompareOptions extends ServiceOptions {
   complete?: boolean;
   /** Verdicts, comma-separated. */
   failOn?: string;
-  /** `failOn` ignores shots that are approved or quarantined, or that the base branch has shown before. */
+  /** `failOn` ignores shots that are approved or quarantined, or that alternate on the base branch. */
   approvedPass?: boolean;
 }
 
@@ -125,7 +125,7 @@ export interface GateOptions extends ServiceOptions, ForgeOptions {
   fail?: boolean;
   /** Why this run takes no screenshots. The status is then success. */
   skip?: string;
-  /** What to do while the base branch has no baselines; default block. */
+  /** What to do while the base branch has no baselines. Default: block. */
   noBaseline?: "block" | "pass";
 }
 

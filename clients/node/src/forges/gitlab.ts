@@ -19,7 +19,7 @@ const NEEDS =
   "GitLab takes a project, group or personal access token with the scope api and at least the role Reporter, or " +
   "Developer for commit statuses; the job's own CI_JOB_TOKEN may write neither notes nor commit statuses";
 
-/** How often to start a status. Another job with our token may start one at the same moment. */
+/** How many times to start a status. Another job with our token may start one at the same time. */
 const TRIES = 5;
 
 export class GitLab implements Forge {

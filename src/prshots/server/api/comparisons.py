@@ -40,7 +40,7 @@ BAD_SHOTS = f"shots must be a list of at most {MAX_KNOWN_SHOTS:,} objects"
 BAD_SHA256 = "sha256 must be 64 lower-case hexadecimal characters"
 BAD_MERGED_AS = "merged_as must be 40 hexadecimal characters"
 BAD_COMMITS = f"commits must be a list of at most {MAX_BASE_COMMITS} commits of 40 hexadecimal characters"
-BAD_QUEUED_PULLS = f"queued_pulls must be a list of at most {MAX_QUEUED_PULLS} numbers of pull requests"
+BAD_QUEUED_PULLS = f"queued_pulls must be a list of at most {MAX_QUEUED_PULLS} pull request numbers"
 
 
 def comparison_routes(services: PublicServices, slots: BodySlots) -> list[Route]:
@@ -165,7 +165,4 @@ def read_merged_as(body: Mapping[str, object]) -> tuple[str, str | None] | None:
 def _read_known_shot(shot: object) -> tuple[ShotKey, str]:
     if not isinstance(shot, dict):
         raise InvalidInputError(BAD_SHOTS)
-    name = checks.check_name(fields.text_of(shot, "name"))
-    viewport = checks.check_viewport(fields.text_of(shot, "viewport"))
-    key = ShotKey(name, viewport, checks.check_theme(fields.text_of(shot, "theme")))
-    return key, checks.check_form(SHA256, fields.text_of(shot, "sha256"), BAD_SHA256)
+    return fields.shot_of(shot), checks.check_form(SHA256, fields.text_of(shot, "sha256"), BAD_SHA256)

@@ -1,7 +1,6 @@
 """Reads decisions from requests, and takes rejections from tokens."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from starlette.requests import Request
 from starlette.routing import Route
@@ -24,7 +23,7 @@ MAX_DECISION_BYTES = 4 * 1024**2
 
 BAD_PAIRS = f"pairs must be a list of 1 to {MAX_DECIDED_PAIRS:,} objects"
 BAD_PIXELS = "pixels_before and pixels_after must each be 64 lower-case hexadecimal characters, or empty"
-NO_PIXELS = "pixels_before or pixels_after required: a pair without either cannot be decided"
+NO_PIXELS = "pixels_before or pixels_after is required: a pair without either cannot be decided"
 BAD_NOTE = f"note must be a string of at most {MAX_NOTE:,} characters"
 BAD_PIN = "pin must be an object with x and y from 0 to 1"
 
@@ -37,33 +36,33 @@ def reject_route(services: PublicServices, slots: BodySlots) -> Route:
         pr_number = fields.pr_number_from_json(body.get("pr_number"))
         access.require_pr(pr_number)
         await count_against_limit(request, services.counter, access.project, LimitPolicy.REJECT)
-        decision = replace(read_decision(body, Decision.REJECTED), by=f"token {access.token_label}".strip())
-        return JSONResponse(await services.reviews.reject(access, pr_number, decision))
+        decision = read_decision(body, Decision.REJECTED, by=f"token {access.token_label}".strip())
+        return JSONResponse(await services.reviews.reject(access.project, pr_number, decision))
 
     return Route("/v1/reject", reject, methods=["POST"])
 
 
-def read_decision(body: Mapping[str, object], decision: Decision) -> NewDecision:
+def read_decision(
+    body: Mapping[str, object], decision: Decision, *, by: str, user_id: str = ""
+) -> NewDecision:
     """Read what is decided about which pairs. Raises InvalidInputError."""
     pairs, note = body.get("pairs"), body.get("note", "")
     if not isinstance(pairs, list) or not 1 <= len(pairs) <= MAX_DECIDED_PAIRS:
         raise InvalidInputError(BAD_PAIRS)
-    read = [_read_pair(pair) for pair in pairs]
+    read = frozenset(map(_read_pair, pairs))
     if not isinstance(note, str) or len(note) > MAX_NOTE:
         raise InvalidInputError(BAD_NOTE)
-    return NewDecision(decision, read, by="", note=note, pin=_read_pin(body.get("pin")))
+    return NewDecision(decision, read, by, user_id, note, _read_pin(body.get("pin")))
 
 
 def _read_pair(pair: object) -> PairKey:
     if not isinstance(pair, dict):
         raise InvalidInputError(BAD_PAIRS)
-    name = checks.check_name(fields.text_of(pair, "name"))
-    viewport = checks.check_viewport(fields.text_of(pair, "viewport"))
-    theme = checks.check_theme(fields.text_of(pair, "theme"))
+    shot = fields.shot_of(pair)
     before, after = (_read_pixels(pair, side) for side in ("pixels_before", "pixels_after"))
     if not before + after:
         raise InvalidInputError(NO_PIXELS)
-    return PairKey(name, viewport, theme, before, after)
+    return PairKey(*shot, before, after)
 
 
 def _read_pixels(pair: Mapping[str, object], side: str) -> str:
@@ -74,13 +73,12 @@ def _read_pixels(pair: Mapping[str, object], side: str) -> str:
 def _read_pin(pin: object) -> Pin | None:
     if pin is None:
         return None
-    x, y = (_read_share(pin.get(axis)) if isinstance(pin, dict) else None for axis in ("x", "y"))
-    if x is None or y is None:
+    if not isinstance(pin, dict):
         raise InvalidInputError(BAD_PIN)
-    return Pin(x, y)
+    return Pin(_read_share(pin.get("x")), _read_share(pin.get("y")))
 
 
-def _read_share(value: object) -> float | None:
-    if not isinstance(value, int | float) or isinstance(value, bool):
-        return None
-    return float(value) if 0 <= value <= 1 else None
+def _read_share(value: object) -> float:
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= 1:
+        raise InvalidInputError(BAD_PIN)
+    return float(value)

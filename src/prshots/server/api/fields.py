@@ -12,7 +12,7 @@ from prshots.contract.comments import MAX_COMMENT_BYTES, MIN_COMMENT_BYTES, Mark
 from prshots.contract.errors import InvalidInputError
 from prshots.server.api.upload_form import UploadForm
 from prshots.server.domain.images import checks
-from prshots.server.domain.images.models import BranchPlace
+from prshots.server.domain.images.models import BranchPlace, ShotKey
 
 E = TypeVar("E", bound=StrEnum)
 F = TypeVar("F")
@@ -54,6 +54,14 @@ def pr_number_from_json(value: object) -> int:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     return checks.check_pr_number(value if isinstance(value, int) and not isinstance(value, bool) else 0)
+
+
+def shot_of(fields: Mapping[str, object]) -> ShotKey:
+    return ShotKey(
+        checks.check_name(text_of(fields, "name")),
+        checks.check_viewport(text_of(fields, "viewport")),
+        checks.check_theme(text_of(fields, "theme")),
+    )
 
 
 def branch_of(fields: Mapping[str, object]) -> str:

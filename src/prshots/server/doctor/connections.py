@@ -17,7 +17,7 @@ from prshots.server.wiring.forges import github_app, open_forges
 
 ABOUT = "connections"
 MOST = 40
-"""How many connections are checked. If most forges answer, that takes less than the doctor's limit."""
+"""How many connections to check. If most forges answer, that takes less time than the doctor allows."""
 
 
 async def check_app(settings: Settings) -> list[DoctorFinding]:
@@ -49,4 +49,4 @@ async def check_connections(settings: Settings, ring: KeyRing) -> list[DoctorFin
         found.append(warning(ABOUT, f"only {MOST} of {len(connections):,} connections were checked"))
     if found or not connections:
         return found
-    return [ok(ABOUT, f"all {len(connections):,} connections to forges work")]
+    return [ok(ABOUT, f"every connection to a forge works: {len(connections):,}")]

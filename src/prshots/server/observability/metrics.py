@@ -162,7 +162,7 @@ OUTBOX_SENT = _counter("prshots_outbox_sent", "Deliveries to forges, by kind.", 
 OUTBOX_FAILED = _counter(
     "prshots_outbox_failed", "Failed attempts to deliver to forges, by kind.", "kind", OUTBOX_KINDS
 )
-OUTBOX_WAITING = _gauge("prshots_outbox_waiting", "Deliveries to forges that wait, as of half a minute ago.")
+OUTBOX_WAITING = _gauge("prshots_outbox_waiting", "Deliveries to forges that are due, counted every 30 s.")
 
 EXPIRED = _counter("prshots_expired_images", "Expired images, by request or by sweep.", "by", EXPIRED_BY)
 SWEEPS = _counter("prshots_sweeps", "Sweeps by result.", "result", SWEEP_RESULTS)

@@ -180,7 +180,7 @@ def _build_services(settings: Settings, engines: _Engines) -> PublicServices:
         overview=SqlOverview(database),
         images=images,
         forge_hosts=forge_hosts(settings),
-        on_decided=lambda _, __: decided.set(),
+        on_decided=decided.set,
     )
     comments = Comments(engines.images, images, reviews, Noise(SqlNoise(database)))
     staging = Staging(records=SqlStaged(database), images=images)

@@ -30,7 +30,7 @@ def github_app(settings: Settings) -> GitHubApp | None:
 
 
 def open_forges(settings: Settings, keys: KeySource) -> ForgeOpener:
-    """Return the access to forges. Those where people sign in may be in a private network."""
+    """Return the access to forges. Those where people sign in may be on a private network."""
     of_providers = (github_api(settings.github_url), settings.gitlab_url, settings.gitea_url)
     hosts = {urlsplit(url.lower()).netloc for url in of_providers if url}
     return ForgeOpener(keys, github_app(settings), hosts | set(split_by_commas(settings.forge_hosts)))

@@ -59,7 +59,8 @@ class MemoryCounter:
         # After a limit is lowered, there may be more uploads than it allows. They have to leave the window
         # first.
         too_many = max(0, len(uploads) - limit)
-        free_in = uploads[too_many] + WINDOW_SECONDS - now
+        # In this order, rounding never exceeds the window.
+        free_in = WINDOW_SECONDS - (now - uploads[too_many])
         return Hit(is_counted, limit, max(0, limit - len(uploads)), free_in)
 
     def _follow(self, now: float) -> None:

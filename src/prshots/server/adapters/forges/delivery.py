@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from prshots.server.domain.outbox.ports import WriteComment
 
 JOB_ACCOUNTS = {"github-actions[bot]", "gitea-actions", "forgejo-actions"}
-"""Accounts that only jobs of the repository can write as. Their sticky comment is ours, too."""
+"""Accounts that only the repository's jobs can write as. Their sticky comment is also ours."""
 
 
 class Deliveries:
@@ -68,7 +68,7 @@ class Deliveries:
 
         def run() -> None:
             if (left := until - time.monotonic()) <= 0:
-                raise UnreachableError("the service was too busy to send this: it tries again")
+                raise UnreachableError("the service was too busy to send this: it will retry")
             with self._forges.open(connection, left) as forge:
                 send(forge)
 
@@ -91,7 +91,7 @@ def _complete_sha(forge: Forge, pr_number: int, commit_sha: str) -> str:
 def _update_comment_of_job(forge: Forge, pr_number: int, text: str) -> bool:
     """Update the comment that a job posted with its own token. Return False if there is none.
 
-    If the notice rises, leave it to the next job, which can replace its comment by a new one.
+    If the notice rises, leave it to the next job, which can replace its comment with a new one.
     """
     from prshots.forges.sticky_comment import notice_in
 

@@ -39,7 +39,7 @@ _NO_APP = (
 class ForgeOpener:
     """Opens forges with the project's token, or as the operator's GitHub App.
 
-    Servers in a private network must be among `allowed_hosts`.
+    Servers on a private network must be among `allowed_hosts`.
     """
 
     def __init__(
@@ -88,9 +88,7 @@ class ForgeOpener:
             raise InvalidInputError("url is required: enter the web address of the forge")
         parts = urlsplit(api_url)
         if parts.scheme != "https" and not is_loopback(parts.hostname or ""):
-            raise InvalidInputError(
-                f"url uses http, which shows the token to others: use https://{parts.netloc}"
-            )
+            raise InvalidInputError(f"url uses http, which exposes the token: use https://{parts.netloc}")
         connection = replace(connection, api_url=api_url)
         if token:
             connection = encrypt(connection, token, self._keys.ring())
@@ -105,7 +103,7 @@ class ForgeOpener:
         try:
             await in_thread(self._threads, lambda: self._ask(connection), CHECK_SECONDS + 1)
         except OverdueError as error:
-            why = "does not answer" if error.has_begun else "waits for other checks"
+            why = "does not answer" if error.has_begun else "was not checked, because other checks are slow"
             raise ForgeError(f"{connection.api_url} {why}: try again later") from error
 
     def _ask(self, connection: Connection) -> None:

@@ -1,4 +1,4 @@
-"""The operator's GitHub App: tokens for single repositories where it is installed."""
+"""The operator's GitHub App: tokens for single repositories on which it is installed."""
 
 import time
 from collections.abc import Callable
@@ -19,7 +19,7 @@ PERMISSIONS = {"metadata": "read", "pull_requests": "write", "statuses": "write"
 
 _LIFETIME_SECONDS = 540
 _CLOCK_LEEWAY_SECONDS = 60
-"""GitHub refuses a token from the future, or of more than ten minutes."""
+"""GitHub refuses a token from the future, or one that is valid for more than ten minutes."""
 
 _RENEW_SECONDS = 60
 _NEEDS = "Check PRSHOTS_GITHUB_APP_ID, PRSHOTS_GITHUB_APP_KEY_FILE and this machine's clock"
@@ -48,7 +48,7 @@ class GitHubApp:
         return text_at(self._call("GET", "/app"), "slug")
 
     def token(self, repository: str) -> str:
-        """Return a token for this repository alone, valid for a minute or more. Raises like `name`."""
+        """Return a token for this repository alone, valid for at least a minute. Raises like `name`."""
         token, expires_at = self._tokens.get(repository, ("", 0.0))
         if self._clock() >= expires_at - _RENEW_SECONDS:
             token, _ = self._tokens[repository] = self._new_token(repository)
@@ -58,7 +58,7 @@ class GitHubApp:
         try:
             installation = text_at(self._call("GET", f"/repos/{repository}/installation"), "id")
         except NotFoundError as error:
-            words = f"the GitHub App is not installed in {repository}: install it there"
+            words = f"the GitHub App is not installed on {repository}: install it there"
             raise ForgeError(words) from error
         asked = {"repositories": [repository.partition("/")[2]], "permissions": PERMISSIONS}
         reply = self._call("POST", f"/app/installations/{installation}/access_tokens", json=asked)

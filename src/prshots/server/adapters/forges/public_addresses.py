@@ -1,7 +1,7 @@
 """Connect to public addresses only.
 
-Owners of projects type in a forge's address, and our network may have servers that trust us. A name is
-resolved once, and we connect to the address that was checked, because the next answer may differ.
+Owners of projects type in a forge's address, and our network may have servers that trust us. We resolve a
+name once and connect to the address that we checked, because the next answer may differ.
 """
 
 import ipaddress
@@ -17,7 +17,7 @@ _NAT64 = ipaddress.ip_network("64:ff9b::/96")  # an IPv4 address in its last fou
 
 
 class PublicTransport(httpx.HTTPTransport):
-    """Raises ForgeError for an address in a private network."""
+    """Raises ForgeError for an address on a private network."""
 
     def __init__(self) -> None:
         # The pool knows connections by address, and another host at that address has another certificate.
@@ -28,7 +28,7 @@ class PublicTransport(httpx.HTTPTransport):
         addresses = _resolve(host)
         if not all(map(_is_public, addresses)):
             raise ForgeError(
-                f"{request.url.netloc.decode()} is in a private network: the operator can allow it with "
+                f"{request.url.netloc.decode()} is on a private network: the operator can allow it with "
                 "PRSHOTS_FORGE_HOSTS"
             )
         to_address = httpx.Request(
@@ -44,8 +44,8 @@ class PublicTransport(httpx.HTTPTransport):
 def transport_to(api_url: str, allowed_hosts: Collection[str]) -> PublicTransport | None:
     """Return a transport for this address, or None if the operator allows its host.
 
-    httpx then uses its own transport, and the proxy in the environment. An allowed host without a port stands
-    for all ports.
+    httpx then uses its own transport, and the proxy in the environment. An allowed host without a port allows
+    all its ports.
     """
     parts = urlsplit(api_url.lower())
     is_allowed = not {parts.netloc, parts.hostname}.isdisjoint(allowed_hosts)

@@ -55,7 +55,7 @@ def missing_key(connection: Connection, ring: KeyRing) -> str:
 
 
 async def encrypt_again(records: ConnectionRecords, read_ring: Callable[[], KeyRing]) -> None:
-    """Encrypt all tokens with the first key that have an older one. Skips those that can't be decrypted."""
+    """Encrypt tokens that have an older key with the first one. Skips those that can't be decrypted."""
     for connection in await records.connections():
         if not connection.uses_app:
             with suppress(SettingsError):  # the doctor reports missing keys, and the dashboard a lost one

@@ -3,7 +3,7 @@
 import contextlib
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any, TypeVar
 
 from sqlalchemy import ColumnElement, Connection, FromClause, Table, bindparam, delete, literal_column, select
@@ -71,9 +71,8 @@ _FOREIGN_KEY = "23503"  # PostgreSQL's code for a violated foreign key
 
 
 def project_from(row: Sequence[Any]) -> Project:
-    identity, name, organization_id, organization, policy, *rest, four_eyes = row
-    rest.append(bool(four_eyes))  # SQLite stores a number
-    return Project(identity, name, organization_id, organization, Policy(policy), *rest)
+    found = Project(*row)
+    return replace(found, policy=Policy(found.policy), four_eyes=bool(found.four_eyes))
 
 
 @contextlib.contextmanager

@@ -1,11 +1,11 @@
 """Pull requests: list, search and expire them, and show their comment and comparison."""
 
 import asyncio
-from dataclasses import replace
 from functools import lru_cache
 
 from prshots.contract.comments import MAX_COMMENT_BYTES, Marker
 from prshots.contract.errors import InvalidInputError, NotFoundError
+from prshots.contract.replies import Decided
 from prshots.server.api.dashboard import fields, view_types, views
 from prshots.server.api.dashboard.fields import next_cursor
 from prshots.server.api.dashboard.routing import Call, project_route, pull_request_route
@@ -31,14 +31,14 @@ async def list_pull_requests(call: Call, project: Project) -> view_types.PullReq
         limit=PAGE,
     )
     compared = await call.services.comparisons.summaries(project, [pull.pr_number for pull in found])
-    gates = await call.services.reviews.gates(project, compared)
+    reviewed = await call.services.reviews.of_several(project, compared)
 
     def view(pull: PullRequestRecord) -> view_types.ListedPullRequestView:
         summary = compared.get(pull.pr_number)
         return {
             **views.pull_view(pull, project.repository),
             "comparison": views.comparison_summary_view(summary) if summary else None,
-            "gate": views.gate_view(gates[pull.pr_number]) if summary else None,
+            "gate": reviewed[pull.pr_number].gate if summary else None,
         }
 
     return {
@@ -68,12 +68,11 @@ async def version_of_comparison(call: Call, project: Project, number: int) -> st
     return version and f"{version} {await call.services.outbox.failing_of_pull(project.id, number)}"
 
 
-async def decide(call: Call, project: Project, number: int) -> view_types.DecidedView:
+async def decide(call: Call, project: Project, number: int) -> Decided:
     body = await call.body(MAX_DECISION_BYTES)
     kind = fields.choice(Decision, body.get("decision"), "decision")
-    decision = replace(read_decision(body, kind), by=call.user.login, user_id=call.user.id)
-    decided = await call.services.reviews.decide(project, number, call.user, decision)
-    return {"decided": decided.decided, "gate": views.gate_view(decided.gate)}
+    decision = read_decision(body, kind, by=call.user.login, user_id=call.user.id)
+    return await call.services.reviews.decide(project, number, call.user, decision)
 
 
 async def comment(call: Call, project: Project, number: int) -> view_types.CommentView:

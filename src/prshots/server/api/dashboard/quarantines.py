@@ -4,8 +4,7 @@ from http import HTTPStatus
 
 from prshots.server.api.dashboard import fields, view_types, views
 from prshots.server.api.dashboard.routing import Call, project_route
-from prshots.server.domain.images import checks
-from prshots.server.domain.images.models import ShotKey
+from prshots.server.api.fields import shot_of
 from prshots.server.domain.projects.models import Project
 
 
@@ -24,15 +23,9 @@ async def list_quarantines(call: Call, project: Project) -> view_types.Quarantin
 
 async def quarantine(call: Call, project: Project) -> view_types.QuarantineView:
     body = await call.body()
-    shot = ShotKey(
-        checks.check_name(fields.text(body, "name")),
-        checks.check_viewport(fields.text(body, "viewport")),
-        checks.check_theme(fields.text(body, "theme")),
-    )
-    reason, days = fields.text(body, "reason").strip(), fields.number(body, "days")
-    return views.quarantine_view(
-        await call.services.noise.quarantine(project, shot, reason, days, call.user.login)
-    )
+    shot, reason, days = shot_of(body), fields.text(body, "reason").strip(), fields.number(body, "days")
+    stored = await call.services.noise.quarantine(project, shot, reason, days, call.user.login)
+    return views.quarantine_view(stored)
 
 
 async def end_quarantine(call: Call, project: Project) -> view_types.DoneView:

@@ -19,6 +19,7 @@ from starlette.routing import Route
 
 from prshots import __version__
 from prshots.contract.errors import InvalidInputError, NotFoundError, PrshotsError
+from prshots.contract.replies import Decided
 from prshots.server.api.dashboard import fields
 from prshots.server.api.dashboard.view_types import ServiceView
 from prshots.server.api.fields import pr_number_from_text
@@ -115,7 +116,7 @@ class Call:
         return require_storable(await json_object(self.request, max_bytes=max_bytes))
 
 
-View = Mapping[str, object]
+View = Mapping[str, object] | Decided
 Answer = View | Response
 """The JSON of a reply, or a complete response for other content."""
 

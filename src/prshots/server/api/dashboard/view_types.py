@@ -4,11 +4,12 @@
 the field's comment there.
 """
 
+from collections.abc import Sequence
 from typing import Literal, TypedDict
 
 from prshots.contract.forge_kinds import ForgeKind
 from prshots.contract.limits import Policy
-from prshots.contract.replies import ComparisonState, GateState, GroupKind, ReviewState, Verdict
+from prshots.contract.replies import CloseUp, ComparisonState, Gate, OutdatedNote, Review, ShotGroup, Verdict
 from prshots.server.domain.outbox.models import DeliveryKind
 from prshots.server.domain.projects.models import Role
 
@@ -175,24 +176,10 @@ class ComparisonSummaryView(TypedDict):
     """How many shots have each verdict."""
 
 
-class GateView(TypedDict):
-    state: GateState
-    open: int
-    """How many shots need a decision."""
-    reason: str
-    """Why it is blocked. Otherwise empty."""
-
-
-class DecidedView(TypedDict):
-    decided: int
-    """How many pairs."""
-    gate: GateView
-
-
 class ListedPullRequestView(PullRequestView):
     comparison: ComparisonSummaryView | None
     """Of the newest compared commit."""
-    gate: GateView | None
+    gate: Gate | None
 
 
 class PullRequestListView(TypedDict):
@@ -217,52 +204,6 @@ class ShotListView(TypedDict):
 class ImageListView(TypedDict):
     images: list[ImageView]
     next: str | None
-
-
-class CloseUpView(TypedDict):
-    """A part of a shot at full size, before on the left and after on the right."""
-
-    url: str
-    region: tuple[int, int, int, int]
-
-
-class ShotGroupView(TypedDict):
-    """Shots with the same change."""
-
-    id: str
-    kind: GroupKind
-    shots: int
-    names: list[str]
-    title: str
-
-
-class PinView(TypedDict):
-    """A point in an image, as a share of its width and height from 0 to 1."""
-
-    x: float
-    y: float
-
-
-class ReviewView(TypedDict):
-    state: ReviewState
-    by: str
-    """The login of the person, or the label of the token. Empty without a decision."""
-    at: int | None
-    note: str
-    pin: PinView | None
-
-
-class OutdatedNoteView(TypedDict):
-    """A note about an image that the shot no longer has."""
-
-    name: str
-    viewport: str
-    theme: str
-    state: ReviewState
-    by: str
-    at: int
-    note: str
-    pin: PinView | None
 
 
 class ComparedShotView(TypedDict):
@@ -291,10 +232,10 @@ class ComparedShotView(TypedDict):
     pixels_before: str
     """The identity of the decoded pixels. Empty if there is no image, or if it isn't known yet."""
     pixels_after: str
-    closeups: list[CloseUpView]
+    closeups: Sequence[CloseUp]
     group: str
     """The id of its group. Empty if the shot is unchanged or failed."""
-    review: ReviewView
+    review: Review
 
 
 class FailureView(TypedDict):
@@ -325,10 +266,10 @@ class ComparisonView(ComparisonSummaryView):
     base_commit: str | None
     missing: int
     """How many of the base's shots the run lacks. Without a base commit, how many shots have no base."""
-    groups: list[ShotGroupView]
+    groups: Sequence[ShotGroup]
     """In the order to review them."""
-    gate: GateView
-    outdated_notes: list[OutdatedNoteView]
+    gate: Gate
+    outdated_notes: Sequence[OutdatedNote]
     outbox: list[FailureView]
     shots: list[ComparedShotView]
     """Changed shots first, then moved, new, removed, failed and unchanged ones, each in natural order."""

@@ -5,9 +5,8 @@ from collections.abc import Container, Mapping, Sequence
 from typing import TypeVar, cast
 
 from prshots.contract.formats import BY_EXT
-from prshots.contract.replies import Gate, Review
+from prshots.contract.replies import Review
 from prshots.server.api.dashboard import view_types
-from prshots.server.domain.comparison.groups import group_shots
 from prshots.server.domain.comparison.models import (
     BaselineCommit,
     BaselinePeriod,
@@ -31,6 +30,7 @@ from prshots.server.domain.projects.models import (
 )
 from prshots.server.domain.review.models import Reviewed
 from prshots.server.domain.review.noise import BranchHistory, BranchPicture, Quarantine
+from prshots.server.domain.review.reply import group_reviewed
 from prshots.server.http.headers import origin_of
 
 V = TypeVar("V")
@@ -105,10 +105,6 @@ def image_view(image: Image, images: Images) -> view_types.ImageView:
     )
 
 
-def gate_view(gate: Gate) -> view_types.GateView:
-    return _view(view_types.GateView, gate)
-
-
 def compared_shot_view(
     shot: PlannedShot, group: str, review: Review, images: Images
 ) -> view_types.ComparedShotView:
@@ -123,9 +119,9 @@ def compared_shot_view(
         is_pair=shot.base is not None and shot.base.is_before,
         base_commit=shot.base.commit_sha or None if shot.base else None,
         ancestor=shot.base.is_listed if shot.base else True,
-        closeups=[{"url": closeup.url, "region": closeup.region} for closeup in closeups_of(shot, images)],
+        closeups=closeups_of(shot, images),
         group=group,
-        review=_view(view_types.ReviewView, review),
+        review=review,
     )
 
 
@@ -136,7 +132,7 @@ def failing_view(failing: FailingDelivery) -> view_types.FailingDeliveryView:
 def comparison_view(
     stored: StoredComparison, reviewed: Reviewed, failing: Sequence[FailingDelivery], images: Images
 ) -> view_types.ComparisonView:
-    grouped = group_shots(stored.shots)
+    grouped = group_reviewed(stored, reviewed)
     return {
         "commit_sha": stored.request.commit_sha,
         "state": stored.state,
@@ -144,9 +140,9 @@ def comparison_view(
         "branch": stored.request.branch,
         "base_commit": stored.base_commit,
         "missing": stored.missing,
-        "groups": [_view(view_types.ShotGroupView, group) for group in grouped.groups],
-        "gate": gate_view(reviewed.gate),
-        "outdated_notes": [_view(view_types.OutdatedNoteView, note) for note in reviewed.outdated_notes],
+        "groups": grouped.groups,
+        "gate": reviewed.gate,
+        "outdated_notes": reviewed.outdated_notes,
         "outbox": [_view(view_types.FailureView, each) for each in failing],
         "shots": [
             compared_shot_view(shot, grouped.id_of.get(shot.shot, ""), reviewed.reviews[shot.shot], images)

@@ -207,7 +207,7 @@ _COMPARE = operation(
                 "type": "array",
                 "items": FIELDS["pr_number"],
                 "maxItems": MAX_QUEUED_PULLS,
-                "description": "The pull requests ahead in a merge queue. Decisions about them count too.",
+                "description": "The pull requests ahead in a merge queue. Decisions about them also count.",
             },
         },
     ),
@@ -230,6 +230,12 @@ _PIXELS: Schema = {
     "pattern": f"^({SHA256.pattern})?$",
     "description": "As in the comparison. Empty without such an image.",
 }
+
+
+def _has_pixels(side: str) -> Schema:
+    return {"required": [side], "properties": {side: {"minLength": 1}}}
+
+
 _REJECT = operation(
     "Reject changes",
     "reject",
@@ -248,7 +254,8 @@ _REJECT = operation(
                 "items": object_of(
                     named("name", "viewport"),
                     named("theme") | {"pixels_before": _PIXELS, "pixels_after": _PIXELS},
-                ),
+                )
+                | {"anyOf": [_has_pixels("pixels_before"), _has_pixels("pixels_after")]},
             }
         },
         {

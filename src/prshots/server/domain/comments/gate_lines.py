@@ -17,7 +17,7 @@ _LONGEST_NOTE = 120
 def write_gate(frame: Frame, comparison: Comparison, missing: str) -> str:
     """Return one line with the gate, and a line for each of the first rejected shots, if there is room.
 
-    `missing` is a sentence about missing parts. It says more than the gate that they block.
+    `missing` is a sentence about missing parts, which is more specific than the gate that they block.
     """
     gate = comparison.gate
     words = describe_gate(gate)
@@ -36,7 +36,7 @@ def _continue(sentence: str) -> str:
 
 
 def _list_rejected(frame: Frame, comparison: Comparison) -> str:
-    """Return a list with other bullets than the list of groups, so that the two don't become one."""
+    """Return a list whose bullets differ from those of the groups, so that the two lists stay separate."""
     rejected = [shot for shot in comparison.shots if shot.review.state is ReviewState.REJECTED]
     text = ""
     for shot in sort_by_importance(rejected)[:_MAX_REJECTED]:

@@ -248,3 +248,7 @@ class StoredComparison:
     missing: int
     seen_at: int
     shots: Sequence[PlannedShot] = ()
+
+    @property
+    def pairs(self) -> list[ComparedPair]:
+        return [shot.pair for shot in self.shots]

@@ -52,7 +52,7 @@ class OutboxRecords(Protocol):
     async def due(self, now: int, busy: Collection[str], limit: int) -> list[tuple[str, int]]:
         """Return pull requests with something due, longest due first: each project's id and number.
 
-        Leaves out what someone holds, and `busy` projects. A pull request may come twice.
+        Leaves out pull requests that someone holds, and `busy` projects. A pull request may appear twice.
         """
 
     async def claim(self, project_id: str, pr_number: int, holder: str, now: int, until: int) -> Claim | None:
@@ -65,7 +65,7 @@ class OutboxRecords(Protocol):
     async def finish(self, claim: Claim, attempts: Sequence[Attempt], now: int) -> None:
         """Record attempts at all that is due, and end the lease. A cause that came in the meantime stays due.
 
-        If the lease has already ended, everything is due again: it may have been sent after newer things.
+        If the lease has already ended, everything is due again: the attempts may have replaced newer ones.
         """
 
     async def newer_commit(self, project_id: str, pr_number: int) -> str | None:

@@ -1,7 +1,8 @@
 """Sends statuses and comments to the forges of projects, soon after their causes and until they arrive.
 
-A row of the outbox says that something may have changed, not what to send. Whoever holds a pull request's
-lease reads the newest state, sends it, and records that. A holder stops sending well before its lease ends.
+A row of the outbox means that something may have changed. It doesn't contain the content. Whoever holds a
+pull request's lease reads the newest state, sends it, and records that. A holder stops sending well before
+its lease ends.
 """
 
 import asyncio
@@ -28,14 +29,14 @@ SEND_SECONDS = 15.0
 """How long a holder sends."""
 
 LEASE_SECONDS = 30
-"""How long a pull request is held. The rest is for database calls, and for clocks that differ."""
+"""How long a pull request is held. The time after `SEND_SECONDS` is for database calls and clock skew."""
 
 POLL_SECONDS = 2.0
 """How long another process's cause may go unnoticed."""
 
 COUNT_SECONDS = 30.0
 AT_ONCE, OF_PROJECT = 6, 3
-"""How many pull requests a process sends at once, and of one project: a slow forge delays no others."""
+"""How many pull requests a process sends at once, in all and per project: a slow forge delays no others."""
 
 LONGEST_PAUSE_SECONDS = 300
 GIVE_UP_SECONDS = 24 * 3600
@@ -141,7 +142,7 @@ class Outbox:
         send = self._send_status if due.kind is DeliveryKind.STATUS else self._send_comment
         try:
             sent = await send(claim, due, connection, until)
-        except Exception as error:  # noqa: BLE001 - whatever it is, the next attempt comes later
+        except Exception as error:  # noqa: BLE001 - after any error, there is a next attempt
             self._on_failed(due.kind)
             return self._failed(due, error)
         self._on_sent(due.kind)
@@ -177,7 +178,7 @@ class Outbox:
         return sent
 
     async def _send_comment(self, claim: Claim, due: Due, connection: Connection, until: float) -> str:
-        """Make the comment current. The forge knows best what it says, so nothing is remembered."""
+        """Make the comment current. The forge has its text, so nothing is remembered."""
         del due
         write = partial(self._comments.write_sized, claim.project, claim.pr_number, view=None)
         await self._forges.keep_comment(connection, claim.pr_number, write, until - time.monotonic())

@@ -16,23 +16,14 @@ class Decision(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class PairDecision:
-    """A decision as recorded. `by` is the login of a person or the label of a token."""
-
-    pair: PairKey
-    decision: Decision
-    by: str
-    at: int
-    note: str = ""
-    pin: Pin | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class NewDecision:
-    """One decision about several pairs of a pull request. A token has no `user_id`."""
+    """One decision about several pairs of a pull request.
+
+    `by` is the login of a person, or the label of a token, which has no `user_id`.
+    """
 
     decision: Decision
-    pairs: Sequence[PairKey]
+    pairs: frozenset[PairKey]
     by: str
     user_id: str = ""
     note: str = ""
@@ -43,14 +34,14 @@ class NewDecision:
 class ReviewFacts:
     """What is known about a pull request besides its comparison.
 
-    `decisions` are in the order in which they were made. `queued` are those about the pull requests ahead in
-    a merge queue: they count where the pull request has none. `histories` has the pixels that a shot had on
-    the base branch in the last 30 days, oldest first. `has_newer_commit` says that a commit after the
-    compared one has images.
+    `decisions` has the newest review of each pair, oldest first. One that was withdrawn is open. `queued` are
+    those of the pull requests ahead in a merge queue: they count where the pull request has none. `histories`
+    has the pixels that a shot had on the base branch in the last 30 days, oldest first. `has_newer_commit`
+    says that a commit after the compared one has images.
     """
 
-    decisions: Sequence[PairDecision] = ()
-    queued: Sequence[PairDecision] = ()
+    decisions: Mapping[PairKey, Review] = field(default_factory=dict)
+    queued: Mapping[PairKey, Review] = field(default_factory=dict)
     quarantined: frozenset[ShotKey] = frozenset()
     histories: Mapping[ShotKey, Sequence[str]] = field(default_factory=dict)
     has_newer_commit: bool = False

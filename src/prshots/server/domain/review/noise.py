@@ -1,4 +1,4 @@
-"""Differences that nobody has to decide about: of alternating shots, and of quarantined ones."""
+"""Differences that nobody has to decide about: alternating shots and quarantined shots."""
 
 from collections import Counter
 from collections.abc import Collection, Sequence
@@ -15,7 +15,7 @@ ALTERNATIONS = 4
 
 REMEMBERED_SECONDS = 30 * SECONDS_PER_DAY
 MAX_PICTURES = 8
-"""How many of a shot's most frequent pictures to compare for the page of alternating shots."""
+"""How many of a shot's most frequent pictures to check when looking for alternating ones."""
 
 
 @dataclass(frozen=True, slots=True)

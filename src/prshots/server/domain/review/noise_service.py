@@ -25,7 +25,6 @@ class Noise:
         self._clock = clock
 
     async def quarantines(self, project: Project) -> list[Quarantine]:
-        """Return the quarantines that haven't ended, in order of their end."""
         return await self._records.quarantines(project.id, int(self._clock()))
 
     async def quarantine(

@@ -22,15 +22,12 @@ class ReviewRecords(Protocol):
     ) -> dict[int, ReviewFacts]:
         """Return the facts about pull requests, by number. `shots` has the shots that differ in each."""
 
-    async def version(self, project_id: str, pr_number: int, now: int) -> str:
-        """Return a string that changes with `facts`, at a fraction of its cost."""
-
     async def notice(self, project_id: str, pr_number: int) -> int:
         """Return a number that rises when a pair that nobody has seen comes after a decision. 0 before."""
 
 
 class NoiseRecords(Protocol):
-    """What shots had on branches, and quarantined shots. Raises RecordsError. Writing: RecordsFullError."""
+    """Histories of shots, and quarantines. Raises RecordsError. Writing also raises RecordsFullError."""
 
     async def histories(self, project_id: str, now: int) -> list[BranchHistory]:
         """Return the histories with enough changes to alternate, those that changed last first.
@@ -42,7 +39,7 @@ class NoiseRecords(Protocol):
         """Return the quarantines that haven't ended, in order of their end."""
 
     async def quarantine(self, quarantine: Quarantine, most: int) -> Quarantine | None:
-        """Add a quarantine, or give the one of the same shot this reason, person and end.
+        """Add a quarantine, or replace the reason, person and end of the shot's current one.
 
         Return it as stored, or None if neither a baseline nor an open pull request has the shot. Raises
         ConflictError if the project has `most` already.

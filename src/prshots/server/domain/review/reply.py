@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Collection
 
 from prshots.contract.replies import MANUAL, ComparedShot, Comparison, Review, Verdict
-from prshots.server.domain.comparison.groups import group_shots
+from prshots.server.domain.comparison.groups import GroupedShots, group_shots
 from prshots.server.domain.comparison.models import ComparisonRequest, PlannedShot, StoredComparison
 from prshots.server.domain.comparison.plan import closeups_of, has_diff, in_display_order, verdict_counts
 from prshots.server.domain.images.service import Images
@@ -20,12 +20,8 @@ def reply(
     images: Images,
     with_urls: Collection[Verdict],
 ) -> Comparison:
-    """Return the API's reply, without undecided shots. Only verdicts in `with_urls` get URLs.
-
-    Noise has no group, because nobody has to look at it.
-    """
-    request = stored.request
-    grouped = group_shots([shot for shot in stored.shots if reviewed.reviews[shot.shot].state not in NOISE])
+    """Return the API's reply, without undecided shots. Only verdicts in `with_urls` get URLs."""
+    request, grouped = stored.request, group_reviewed(stored, reviewed)
     shots = [
         _compared_shot(
             shot,
@@ -52,6 +48,11 @@ def reply(
         reviewed.outdated_notes,
         sum(shot.pair == MANUAL for shot in shots),
     )
+
+
+def group_reviewed(stored: StoredComparison, reviewed: Reviewed) -> GroupedShots:
+    """Group the shots. Noise has no group, because nobody has to look at it."""
+    return group_shots([shot for shot in stored.shots if reviewed.reviews[shot.shot].state not in NOISE])
 
 
 def _compared_shot(

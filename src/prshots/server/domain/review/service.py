@@ -5,9 +5,8 @@ from collections.abc import Callable, Collection, Mapping
 from urllib.parse import urlsplit
 
 from prshots.contract.errors import ConflictError, ForbiddenError, NotFoundError
-from prshots.contract.replies import NOT_COMPARED, Comparison, Decided, Gate, Verdict
+from prshots.contract.replies import NOT_COMPARED, Comparison, Decided, Verdict
 from prshots.server.domain.comparison.models import (
-    ComparedPair,
     ComparisonRequest,
     ComparisonSummary,
     StoredComparison,
@@ -16,8 +15,8 @@ from prshots.server.domain.comparison.service import REPLY_SECONDS, Comparisons
 from prshots.server.domain.images.ports import Overview
 from prshots.server.domain.images.service import Images
 from prshots.server.domain.people.models import User
-from prshots.server.domain.projects.models import Access, Project
-from prshots.server.domain.review.models import Decision, NewDecision, Reviewed, ReviewFacts
+from prshots.server.domain.projects.models import Project
+from prshots.server.domain.review.models import Decision, NewDecision, Reviewed
 from prshots.server.domain.review.ports import ReviewRecords
 from prshots.server.domain.review.reply import reply
 from prshots.server.domain.review.rules import review_pairs
@@ -34,13 +33,10 @@ class Reviews:
         overview: Overview,
         images: Images,
         forge_hosts: Mapping[str, str],
-        on_decided: Callable[[str, int], None] = lambda _, __: None,
+        on_decided: Callable[[], None] = lambda: None,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """`forge_hosts` has the host of the forge that each login provider signs people in at.
-
-        `on_decided` is called with the project's id and the pull request after each decision.
-        """
+        """`forge_hosts` has the host of the forge that each login provider signs people in at."""
         self._records = records
         self._comparisons = comparisons
         self._overview = overview
@@ -70,29 +66,29 @@ class Reviews:
 
     async def of(self, project: Project, stored: StoredComparison) -> Reviewed:
         """Return the reviews of a comparison's shots."""
-        pairs = [shot.pair for shot in stored.shots]
-        facts = await self._facts(project, {stored.request.pr_number: pairs})
-        return review_pairs(stored.state, pairs, project.reviewed, facts[stored.request.pr_number])
+        number = stored.request.pr_number
+        return (await self.of_several(project, {number: stored}))[number]
 
-    async def gate(self, project: Project, pr_number: int) -> Gate:
-        stored = await self._comparisons.latest(project, pr_number)
-        return (await self.of(project, stored)).gate if stored else NOT_COMPARED
-
-    async def gates(self, project: Project, compared: Mapping[int, ComparisonSummary]) -> dict[int, Gate]:
-        """Return the gates of several pull requests, given the summaries of their comparisons."""
-        facts = await self._facts(project, {number: found.pairs for number, found in compared.items()})
+    async def of_several(
+        self, project: Project, compared: Mapping[int, StoredComparison | ComparisonSummary]
+    ) -> dict[int, Reviewed]:
+        """Return the reviews in several pull requests. A summary's are those of the shots that differ."""
+        differing = {
+            number: [pair.key.shot for pair in found.pairs if pair.verdict is not Verdict.UNCHANGED]
+            for number, found in compared.items()
+        }
+        facts = await self._records.facts(project.id, differing, self._now())
         return {
-            number: review_pairs(found.state, found.pairs, project.reviewed, facts[number]).gate
+            number: review_pairs(found.state, found.pairs, project.reviewed, facts[number])
             for number, found in compared.items()
         }
 
     async def version(self, project: Project, pr_number: int) -> str | None:
         """Return a string that changes with `latest`. Return None if that is unknown."""
         version = await self._comparisons.version(project, pr_number)
-        return version and f"{version} {await self._records.version(project.id, pr_number, self._now())}"
+        return version and f"{version} {await self._of_newest(project, pr_number)}"
 
     async def notice(self, project: Project, pr_number: int) -> int:
-        """Return a number that rises when a pair that nobody has seen comes after a decision. 0 before."""
         return await self._records.notice(project.id, pr_number)
 
     # Deciding
@@ -101,18 +97,22 @@ class Reviews:
         """Record a person's decision. Raises ConflictError, ForbiddenError, RecordsError."""
         if decision.decision is Decision.APPROVED and project.four_eyes:
             await self._require_other_author(project, pr_number, user)
-        return await self._decide(project, pr_number, decision)
+        return await self._record(project, pr_number, decision)
 
-    async def reject(self, access: Access, pr_number: int, decision: NewDecision) -> Decided:
-        """Record a rejection by a token. Raises ConflictError, ForbiddenError, RecordsError."""
-        access.require_pr(pr_number)
-        return await self._decide(access.project, pr_number, decision)
+    async def reject(self, project: Project, pr_number: int, decision: NewDecision) -> Decided:
+        """Record a rejection, which needs no person. Raises ConflictError, RecordsError."""
+        return await self._record(project, pr_number, decision)
 
-    async def _decide(self, project: Project, pr_number: int, decision: NewDecision) -> Decided:
+    async def _record(self, project: Project, pr_number: int, decision: NewDecision) -> Decided:
         if not await self._records.decide(project.id, pr_number, decision, self._now()):
             raise ConflictError(CHANGED)
-        self._on_decided(project.id, pr_number)
-        return Decided(len(set(decision.pairs)), await self.gate(project, pr_number))
+        self._on_decided()
+        reviewed = await self._of_newest(project, pr_number)
+        return Decided(len(decision.pairs), reviewed.gate if reviewed else NOT_COMPARED)
+
+    async def _of_newest(self, project: Project, pr_number: int) -> Reviewed | None:
+        compared = await self._comparisons.summaries(project, [pr_number])
+        return (await self.of_several(project, compared)).get(pr_number)
 
     async def _require_other_author(self, project: Project, pr_number: int, user: User) -> None:
         """Raise ForbiddenError if the user wrote the pull request, or if its author isn't known."""
@@ -133,15 +133,6 @@ class Reviews:
         self, project: Project, stored: StoredComparison, with_urls: Collection[Verdict]
     ) -> Comparison:
         return reply(project, stored, await self.of(project, stored), self._images, with_urls)
-
-    async def _facts(
-        self, project: Project, pairs: Mapping[int, Collection[ComparedPair]]
-    ) -> Mapping[int, ReviewFacts]:
-        differing = {
-            number: [pair.key.shot for pair in compared if pair.verdict is not Verdict.UNCHANGED]
-            for number, compared in pairs.items()
-        }
-        return await self._records.facts(project.id, differing, self._now())
 
     def _now(self) -> int:
         return int(self._clock())

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import sqlalchemy as sa
@@ -115,14 +115,13 @@ _COUNTS = (
     .group_by(*(comparisons.c[name] for name in (*_COMMIT, "state")), compared_shots.c.verdict)
 )
 
-_PAIR = (*ShotKey._fields, "pixels_before", "pixels_after", "verdict", "ancestor")
-DIFFERING = (
+_PAIR = (*PairKey._fields, "verdict", "ancestor")
+DIFFERS = sa.func.coalesce(compared_shots.c.verdict, "") != Verdict.UNCHANGED
+_DIFFERING = (
     sa.select(comparisons.c.pr_number, *(compared_shots.c[name] for name in _PAIR))
     .select_from(comparisons.join(compared_shots, OF_SHOT))
-    .where(
-        *NEWEST_OF_SEVERAL,
-        sa.func.coalesce(compared_shots.c.verdict, "") != Verdict.UNCHANGED,
-    )
+    .where(*NEWEST_OF_SEVERAL, DIFFERS)
+    .order_by(*(compared_shots.c[name] for name in ShotKey._fields))
 )
 
 # The parts of an image that can change while it is compared. Including `seq` makes the row order irrelevant.
@@ -270,8 +269,9 @@ class SqlComparisons:
             for *comparison, verdict, count in connection.execute(_COUNTS, of_pulls):
                 counts.setdefault(tuple(comparison), {})[Verdict(verdict) if verdict else None] = count
             pairs: dict[int, list[ComparedPair]] = {}
-            for number, *pair in connection.execute(DIFFERING, of_pulls):
-                pairs.setdefault(number, []).append(_read_pair(pair))
+            for number, *key, verdict, ancestor in connection.execute(_DIFFERING, of_pulls):
+                found = ComparedPair(PairKey(*key), Verdict(verdict) if verdict else None, bool(ancestor))
+                pairs.setdefault(number, []).append(found)
             return {
                 number: ComparisonSummary(sha, ComparisonState(state), of_verdicts, pairs.get(number, ()))
                 for (number, sha, state), of_verdicts in counts.items()
@@ -321,12 +321,6 @@ def _active_images(connection: sa.Connection, ids: Iterable[str | None]) -> dict
     return active
 
 
-def _read_pair(values: Sequence[Any]) -> ComparedPair:
-    """Return the pair in a row, given the values of the columns `_PAIR`."""
-    *key, verdict, ancestor = values
-    return ComparedPair(PairKey(*key), Verdict(verdict) if verdict else None, bool(ancestor))
-
-
 def _this(project_id: str, pr_number: int, commit_sha: str) -> list[sa.ColumnElement[bool]]:
     return equal(comparisons, project_id=project_id, pr_number=pr_number, commit_sha=commit_sha.lower())
 
@@ -373,7 +367,7 @@ def _note_gate(
     if state is not ComparisonState.RUNNING:
         newest = connection.execute(NEWEST, key).first()
         if newest and newest.commit_sha == key["commit_sha"]:
-            note_asked(connection, request.project_id, request.pr_number, newest.commit_sha, now)
+            note_asked(connection, newest, now)
         count_quarantined(connection, key, now)
     mark_due(connection, request.project_id, request.pr_number, now, comment_in=JOB_SECONDS)
 

@@ -471,10 +471,10 @@ connections = sa.Table(
     sa.Column("created_at", sa.BigInteger, nullable=False),
 )
 
-# What goes out to a forge: one row for each pull request and `kind`, kept after it is sent. Every cause
-# raises `version` and sets `due_at`, which is NULL while nothing waits. What is sent is computed when it is
-# sent, so the newest state wins. `first_due_at` is when the first cause since the last attempt came. `sent`
-# is what was sent last, or empty if that is unknown. A `holder` sends until `lease_until`.
+# Deliveries to a forge: one row for each pull request and `kind`, kept after it is sent. Every cause raises
+# `version` and sets `due_at`, which is NULL while nothing waits. The content is computed when it is sent, so
+# the newest state wins. `first_due_at` is the time of the first cause since the last attempt. `sent` is the
+# content sent last, or empty if that is unknown. A `holder` sends until `lease_until`.
 outbox = sa.Table(
     "outbox",
     metadata,

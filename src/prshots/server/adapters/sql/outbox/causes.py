@@ -1,4 +1,4 @@
-"""The causes to send something to a project's forge, recorded in the transactions that make them."""
+"""Marks what is due to be sent to a project's forge, in the transaction that causes it."""
 
 import sqlalchemy as sa
 
@@ -52,7 +52,7 @@ def mark_newest_due(connection: sa.Connection, project_id: str, limit: int, now:
 
 
 def send_again(connection: sa.Connection, project_id: str, now: int) -> None:
-    """Make everything due that failed, because the project's connection has changed.
+    """Make everything that failed due, because the project's connection has changed.
 
     The new connection may lead to another repository, so nothing counts as sent.
     """

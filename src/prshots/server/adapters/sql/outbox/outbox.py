@@ -52,7 +52,7 @@ _FAILING = sa.select(
     _ROW.pr_number, _ROW.kind, _ROW.error, _ROW.attempts, _ROW.first_due_at, _ROW.due_at
 ).where(_HAS_FAILED)
 _IS_OPEN = sa.or_(_ROW.due_at.is_not(None), _HAS_FAILED)
-"""The condition of an index, in the same words."""
+"""Written exactly like the condition of an index."""
 
 
 class SqlOutbox:

@@ -1,21 +1,25 @@
-"""The pairs that a pull request has asked people about."""
+"""The pairs that a pull request has asked people about, and the decision that came before each."""
 
 import hashlib
+import json
 from collections.abc import Iterable
+from typing import Any
 
 import sqlalchemy as sa
 
-from prshots.server.adapters.sql.columns import equal, given
+from prshots.server.adapters.sql.columns import given
 from prshots.server.adapters.sql.database.schema import (
-    asked_pairs,
     compared_shots,
     decisions,
     projects,
     quarantines,
 )
+from prshots.server.adapters.sql.review.histories import find_histories
 from prshots.server.domain.comparison.models import PairKey
 from prshots.server.domain.images.models import ShotKey
 from prshots.server.domain.review.models import Decision
+from prshots.server.domain.review.noise import sort_by_commit
+from prshots.server.domain.review.rules import is_seen_before
 
 _VERDICTS = sa.select(projects.c.review_verdicts).where(projects.c.id == sa.bindparam("project_id"))
 _is_quarantined = sa.exists().where(
@@ -44,29 +48,24 @@ _ASK = sa.text(
 )
 
 
-def note_asked(connection: sa.Connection, project_id: str, pr_number: int, commit_sha: str, now: int) -> None:
+def note_asked(connection: sa.Connection, comparison: Any, now: int) -> None:  # noqa: ANN401 - a row
     """Remember the pairs of a finished comparison that need a decision, unless they were asked before.
 
-    Each comes after the newest decision by a person that wasn't withdrawn.
+    Stores each with the newest decision by a person that wasn't withdrawn.
     """
-    of_pull = {"project_id": project_id, "pr_number": pr_number}
-    verdicts = connection.execute(_VERDICTS, {"project_id": project_id}).scalar() or ""
-    asked = {**of_pull, "commit_sha": commit_sha, "verdicts": verdicts.split(","), "now": now}
-    if found := connection.execute(_PAIRS, asked).all():
+    of_pull = {"project_id": comparison.project_id, "pr_number": comparison.pr_number}
+    verdicts = connection.execute(_VERDICTS, of_pull).scalar() or ""
+    asked = {**of_pull, "commit_sha": comparison.commit_sha, "verdicts": verdicts.split(","), "now": now}
+    found = [PairKey(*pair) for pair in connection.execute(_PAIRS, asked)]
+    shots = {comparison.branch: {pair.shot for pair in found}}
+    histories = {
+        shot: sort_by_commit(history, json.loads(comparison.commits))
+        for (_, shot), history in find_histories(connection, comparison.project_id, shots, now).items()
+    }
+    if unseen := [pair for pair in found if not is_seen_before(pair, histories)]:
         newest = connection.execute(_NEWEST_DECISION, of_pull).scalar_one()
-        rows = [{**of_pull, "pair": _hash(tuple(pair)), "after_decision": newest} for pair in sorted(found)]
+        rows = [{**of_pull, "pair": _hash(pair), "after_decision": newest} for pair in sorted(unseen)]
         connection.execute(_ASK, rows)
-
-
-def notice_of(connection: sa.Connection, project_id: str, pr_number: int) -> int:
-    """Return the newest decision that came before an unseen pair, as its `seq`, or 0.
-
-    It rises only when a pair that nobody has seen comes after a decision.
-    """
-    newest = sa.select(sa.func.max(asked_pairs.c.after_decision)).where(
-        *equal(asked_pairs, project_id=project_id, pr_number=pr_number)
-    )
-    return connection.execute(newest).scalar() or 0
 
 
 def _hash(pair: Iterable[str]) -> str:

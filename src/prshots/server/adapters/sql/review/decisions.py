@@ -1,41 +1,44 @@
 """Decisions about pairs, and the facts that the gate follows from."""
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from itertools import chain
 from typing import Any
 
 import sqlalchemy as sa
 
-from prshots.contract.replies import Pin
+from prshots.contract.replies import Pin, Review, ReviewState
 from prshots.server.adapters.sql.columns import ACTIVE, equal, given
-from prshots.server.adapters.sql.comparison.comparisons import DIFFERING, NEWEST, NEWEST_OF_SEVERAL
+from prshots.server.adapters.sql.comparison.comparisons import NEWEST, NEWEST_OF_SEVERAL
 from prshots.server.adapters.sql.database.database import Database
 from prshots.server.adapters.sql.database.row_locks import lock_pull
-from prshots.server.adapters.sql.database.schema import compared_shots, comparisons, decisions, images
+from prshots.server.adapters.sql.database.schema import (
+    asked_pairs,
+    compared_shots,
+    comparisons,
+    decisions,
+    images,
+)
 from prshots.server.adapters.sql.outbox.causes import mark_due
-from prshots.server.adapters.sql.review.asked_pairs import notice_of
 from prshots.server.adapters.sql.review.histories import find_histories
 from prshots.server.adapters.sql.review.quarantines import quarantined_shots
 from prshots.server.domain.comparison.models import PairKey
 from prshots.server.domain.images.models import ShotKey
-from prshots.server.domain.review.models import Decision, NewDecision, PairDecision, ReviewFacts
+from prshots.server.domain.review.models import Decision, NewDecision, ReviewFacts
 from prshots.server.domain.review.noise import sort_by_commit
 
 _CURRENT = sa.select(*(compared_shots.c[name] for name in PairKey._fields)).where(
-    *given(compared_shots, "project_id", "pr_number", "commit_sha"), compared_shots.c.verdict.is_not(None)
+    *given(compared_shots, "project_id", "pr_number"),
+    compared_shots.c.commit_sha == NEWEST.with_only_columns(comparisons.c.commit_sha).scalar_subquery(),
+    compared_shots.c.verdict.is_not(None),
 )
 _DECISION = ("pr_number", *PairKey._fields, "decision", "by", "at", "note", "pin_x", "pin_y")
-_OF_PULLS = (
-    *given(decisions, "project_id"),
-    decisions.c.pr_number.in_(sa.bindparam("pr_numbers", expanding=True)),
-)
 _DECISIONS = (
     sa.select(*(decisions.c[name] for name in _DECISION))
-    .where(*_OF_PULLS, decisions.c.is_newest)
+    .where(*given(decisions, "project_id"), decisions.c.is_newest)
+    .where(decisions.c.pr_number.in_(sa.bindparam("pr_numbers", expanding=True)))
     .order_by(decisions.c.seq)
 )
-_NEWEST_DECISION = sa.select(sa.func.max(decisions.c.seq)).where(*_OF_PULLS)
 _PAIR = sa.tuple_(*(decisions.c[name] for name in PairKey._fields))
 
 _earlier = images.alias()
@@ -106,13 +109,9 @@ class SqlReviews:
 
         def write(connection: sa.Connection) -> bool:
             lock_pull(connection, project_id, pr_number)
-            newest = connection.execute(NEWEST, of_pull).first()
-            if newest is None:
+            if not decision.pairs <= {PairKey(*pair) for pair in connection.execute(_CURRENT, of_pull)}:
                 return False
-            found = connection.execute(_CURRENT, {**of_pull, "commit_sha": newest.commit_sha})
-            if not set(decision.pairs) <= {PairKey(*pair) for pair in found}:
-                return False
-            pairs = list(dict.fromkeys(decision.pairs))
+            pairs = sorted(decision.pairs)
             replaced = (*equal(decisions, **of_pull), decisions.c.is_newest, _PAIR.in_(pairs))
             connection.execute(sa.update(decisions).where(*replaced).values(is_newest=False))
             connection.execute(sa.insert(decisions), [row | pair._asdict() for pair in pairs])
@@ -129,15 +128,18 @@ class SqlReviews:
         def read(connection: sa.Connection) -> dict[int, ReviewFacts]:
             compared = {row.pr_number: row for row in connection.execute(_COMPARED, of_pulls)}
             queued = {number: json.loads(row.queued_pulls) for number, row in compared.items()}
-            decided: dict[int, list[PairDecision]] = {number: [] for number in chain(shots, *queued.values())}
-            for row in connection.execute(_DECISIONS, of_pulls | {"pr_numbers": list(decided)}):
-                decided[row.pr_number].append(_read_decision(row))
+            numbers = {"pr_numbers": list({*shots, *chain(*queued.values())})}
+            rows = connection.execute(_DECISIONS, of_pulls | numbers)
+            decided = [(row.pr_number, PairKey(*row[1:6]), _read_review(row)) for row in rows]
+            own: dict[int, dict[PairKey, Review]] = {}
+            for of, pair, review in decided:
+                own.setdefault(of, {})[pair] = review
             quarantined = frozenset(quarantined_shots(connection, project_id, now))
             histories = _find_histories(connection, project_id, compared, shots, now)
             return {
                 number: ReviewFacts(
-                    decided[number],
-                    _in_order(decided[other] for other in queued.get(number, ())),
+                    own.get(number, {}),
+                    {pair: review for of, pair, review in decided if of in queued.get(number, ())},
                     quarantined,
                     histories.get(number, {}),
                     has_newer_commit=number in compared and bool(compared[number].is_outdated),
@@ -147,24 +149,10 @@ class SqlReviews:
 
         return await self._database.read(read)
 
-    async def version(self, project_id: str, pr_number: int, now: int) -> str:
-        of_pull = {"project_id": project_id, "pr_numbers": [pr_number]}
-
-        def read(connection: sa.Connection) -> str:
-            compared = {row.pr_number: row for row in connection.execute(_COMPARED, of_pull)}
-            queued = [each for row in compared.values() for each in json.loads(row.queued_pulls)]
-            newest = connection.execute(_NEWEST_DECISION, of_pull | {"pr_numbers": [pr_number, *queued]})
-            shots = sorted(ShotKey(*shot[:3]) for _, *shot in connection.execute(DIFFERING, of_pull))
-            return (
-                f"{newest.scalar()} {[row.is_outdated for row in compared.values()]} "
-                f"{quarantined_shots(connection, project_id, now)} "
-                f"{_find_histories(connection, project_id, compared, {pr_number: shots}, now)}"
-            )
-
-        return await self._database.read(read)
-
     async def notice(self, project_id: str, pr_number: int) -> int:
-        return await self._database.read(lambda connection: notice_of(connection, project_id, pr_number))
+        of_pull = equal(asked_pairs, project_id=project_id, pr_number=pr_number)
+        newest = sa.select(sa.func.max(asked_pairs.c.after_decision)).where(*of_pull)
+        return await self._database.value(newest) or 0
 
 
 def _find_histories(
@@ -189,12 +177,8 @@ def _find_histories(
     }
 
 
-def _in_order(decided: Iterable[Sequence[PairDecision]]) -> list[PairDecision]:
-    """Return the decisions about several pull requests in the order in which they were made."""
-    return sorted(chain.from_iterable(decided), key=lambda each: each.at)
-
-
-def _read_decision(row: Any) -> PairDecision:  # noqa: ANN401 - a row of the table
-    pair = PairKey(*(getattr(row, name) for name in PairKey._fields))
+def _read_review(row: Any) -> Review:  # noqa: ANN401 - a row of the table
+    if row.decision == Decision.WITHDRAWN:
+        return Review(ReviewState.OPEN)
     pin = None if row.pin_x is None else Pin(row.pin_x, row.pin_y)
-    return PairDecision(pair, Decision(row.decision), row.by, row.at, row.note, pin)
+    return Review(ReviewState(row.decision), row.by, row.at, row.note, pin)

@@ -17,8 +17,8 @@ from prshots.server.domain.review.noise import (
 
 MAX_HISTORIES = 1000
 
-# Adds nothing for a commit that isn't the branch's newest, so a job that runs again changes no history. Nor
-# for an image of a merged pull request if the branch's own build of that commit has another one.
+# Adds nothing for a commit that isn't the branch's newest, so a job that runs again changes no history. Also
+# adds nothing for a merged pull request's image if the branch's own build of that commit has another one.
 _REMEMBER = sa.text(
     "INSERT INTO branch_pixels "
     "(project_id, branch, commit_sha, name, viewport, theme, image_id, pixels, created_at) "

@@ -7,9 +7,8 @@ from typing import Any
 import sqlalchemy as sa
 
 from prshots.contract.errors import ConflictError
-from prshots.contract.replies import Verdict
 from prshots.server.adapters.sql.columns import ACTIVE, OF_BASELINES, equal, given
-from prshots.server.adapters.sql.comparison.comparisons import NEWEST_COMMIT, OF_SHOT
+from prshots.server.adapters.sql.comparison.comparisons import DIFFERS, NEWEST_COMMIT, OF_SHOT
 from prshots.server.adapters.sql.database.database import Database
 from prshots.server.adapters.sql.database.row_locks import lock_project
 from prshots.server.adapters.sql.database.schema import (
@@ -68,7 +67,7 @@ _DIFFERING = (
         *_OF_OPEN_PULLS,
         comparisons.c.commit_sha == NEWEST_COMMIT,
         *given(compared_shots, *ShotKey._fields),
-        sa.func.coalesce(compared_shots.c.verdict, "") != Verdict.UNCHANGED,
+        DIFFERS,
     )
 )
 
@@ -125,19 +124,18 @@ class SqlNoise:
 
 
 def _remove(connection: sa.Connection, now: int, *which: sa.ColumnElement[bool]) -> int:
-    """Remove quarantines, which makes the gates of pull requests with their shots due. Return how many."""
+    """Remove quarantines, and mark the pull requests whose gates that changes. Return how many."""
     removing = sa.delete(quarantines).where(*which)
     removed: list[Any] = list(connection.execute(removing.returning(*quarantines.c)))
-    for quarantine in removed:
-        counted = quarantined_commits.c.quarantine_id == quarantine.id
-        connection.execute(sa.delete(quarantined_commits).where(counted))
+    of_removed = quarantined_commits.c.quarantine_id.in_([each.id for each in removed])
+    connection.execute(sa.delete(quarantined_commits).where(of_removed))
     shots = [(each.project_id, ShotKey(each.name, each.viewport, each.theme)) for each in removed]
     _mark_differing(connection, shots, now)
     return len(removed)
 
 
 def _mark_differing(connection: sa.Connection, shots: Iterable[tuple[str, ShotKey]], now: int) -> None:
-    """Mark the open pull requests in which these shots differ. Sorted, because others do the same."""
+    """Mark the open pull requests in which these shots differ. Sorts them to avoid deadlocks."""
     due = {
         (project_id, number)
         for project_id, shot in shots
