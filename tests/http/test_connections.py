@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any, TypeVar
 from unittest.mock import patch
@@ -36,7 +37,7 @@ from prshots.server.wiring.forges import open_forges
 from support.forges.gitea_look_alike import GiteaLookAlike
 from support.forges.gitlab_look_alike import GitLabLookAlike
 from support.forges.look_alikes import GitHubLookAlike
-from support.http_server import answering, as_json
+from support.http_server import Answer, answering, as_json
 from support.service import Service
 from support.signed_in_people import Person, sign_in
 
@@ -266,6 +267,17 @@ class TestAddresses:
             said = refusal(connect(owner, owner.project(), **asked))
         assert len(said) < 500
         assert "secret" not in said
+
+    def test_a_reply_that_repeats_the_token_or_cannot_be_stored_is_shown_without_either(
+        self, owner: Person
+    ) -> None:
+        def repeat(asked: BaseHTTPRequestHandler, _: bytes) -> Answer:
+            return as_json(401, {"message": f"\ud800\0\x1b[2J {asked.headers['Authorization']}"})
+
+        with answering(repeat) as url:
+            asked = {"forge": "gitea", "url": url, "repository": "acme/shop", "token": "t0ken"}
+            said = refusal(connect(owner, owner.project(), **asked))
+        assert r"(\ud800\x00\x1b[2J token [hidden])" in said
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 
 from prshots.contract.errors import ForgeError, ForgeRefusedError, NotFoundError
-from prshots.contract.redaction import redact_briefly
+from prshots.contract.redaction import HIDDEN, redact_briefly
 from prshots.contract.statements import called, message
 from prshots.forges.sender import OnWait, Sender, json_object, origin
 
@@ -109,7 +109,9 @@ def error_message(reply: httpx.Response) -> str:
         words = str(found.get("message") or _by_field(found) or words) + _scopes(found)
     else:
         words = _objections(value.get("errors")) or str(found)
-    return redact_briefly(words)
+    # A proxy may answer with the request. Our token has no form that `redact` knows.
+    token = reply.request.headers.get("authorization", "").rpartition(" ")[2]
+    return redact_briefly(words.replace(token, HIDDEN) if token else words)
 
 
 def _by_field(errors: Mapping[str, Any]) -> str:
