@@ -137,7 +137,7 @@ class Sender:
         try:
             return self._client.send(request)
         except httpx.RequestError as error:
-            if self._closed.is_set():
+            if self._closed.is_set() and time.monotonic() < self._deadline:
                 raise UnreachableError(message("stopped")) from error
             if permanent := _permanent_error(request, error):
                 raise permanent from error

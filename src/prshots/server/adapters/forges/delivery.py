@@ -60,16 +60,12 @@ class Deliveries:
         until = time.monotonic() + seconds
 
         def run() -> None:
-            from prshots.forges.deadline import deadline_after
+            from prshots.forges.deadline import closing_at_deadline, deadline_after
 
             if (left := until - time.monotonic()) <= 0:
                 raise UnreachableError("the service was too busy to send this: it tries again")
-            with deadline_after(left):
-                forge = self._open(connection)
-                try:
-                    send(forge)
-                finally:
-                    forge.close()
+            with deadline_after(left), closing_at_deadline(self._open(connection)) as forge:
+                send(forge)
 
         await asyncio.get_running_loop().run_in_executor(self._threads, run)
 

@@ -100,14 +100,10 @@ class ForgeOpener:
             raise ForgeError(f"{connection.api_url} {why}: try again later") from error
 
     def _ask(self, connection: Connection) -> None:
-        from prshots.forges.deadline import deadline_after
+        from prshots.forges.deadline import closing_at_deadline, deadline_after
 
-        with deadline_after(CHECK_SECONDS):
-            forge = self.open(connection)
-            try:
-                forge.check()
-            finally:
-                forge.close()
+        with deadline_after(CHECK_SECONDS), closing_at_deadline(self.open(connection)) as forge:
+            forge.check()
 
     def _app_token(self, connection: Connection) -> str:
         if self._app is None:
