@@ -4,6 +4,7 @@ import os
 import secrets
 import ssl
 import subprocess
+import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -19,8 +20,11 @@ import pytest
 from joserfc.jwk import RSAKey
 
 from prshots.cli.common import run_with
-from prshots.contract.errors import ForgeError, KeysError
+from prshots.contract.errors import ForgeError, KeysError, UnreachableError
 from prshots.contract.forge_kinds import ForgeKind
+from prshots.forges import deadline, forge_api
+from prshots.forges.deadline import closing_at_deadline, deadline_after
+from prshots.forges.gitea import Gitea
 from prshots.server import wiring
 from prshots.server.adapters.forges import public_addresses
 from prshots.server.adapters.forges.forge_opener import ForgeOpener
@@ -267,6 +271,42 @@ class TestAddresses:
             said = refusal(connect(owner, owner.project(), **asked))
         assert len(said) < 500
         assert "secret" not in said
+
+    def test_a_reply_without_an_end_is_cut_off(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Timeouts are for single reads, and each line of a header is one."""
+        monkeypatch.setattr(deadline, "GRACE_SECONDS", 0.1)
+        ended = threading.Event()
+
+        def drip(asked: BaseHTTPRequestHandler, _: bytes) -> None:
+            asked.wfile.write(b"HTTP/1.1 200 OK\r\n")
+            for number in range(400):
+                if ended.wait(0.02):
+                    return
+                asked.wfile.write(b"X-%d: y\r\n" % number)
+                asked.wfile.flush()
+
+        with answering(drip) as url:
+            begun = time.monotonic()
+            with (
+                deadline_after(0.3),
+                closing_at_deadline(Gitea(api_url=url, repository="acme/shop", token="t0ken")) as forge,
+                pytest.raises(UnreachableError, match="lost the connection"),
+            ):
+                forge.check()
+            ended.set()
+        assert time.monotonic() - begun < 3
+
+    @pytest.mark.parametrize("status", [200, 422])
+    def test_a_large_reply_is_not_parsed(self, status: int, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(forge_api, "MAX_JSON_BYTES", 1000)
+        page = as_json(status, {"message": "x" * 1000})
+        with (
+            answering(lambda *_: page) as url,
+            closing(Gitea(api_url=url, repository="acme/shop", token="t0ken")) as forge,
+            pytest.raises(ForgeError) as raised,
+        ):
+            forge.check()
+        assert "xxx" not in str(raised.value)
 
     def test_a_reply_that_repeats_the_token_or_cannot_be_stored_is_shown_without_either(
         self, owner: Person
