@@ -296,6 +296,22 @@ class TestAddresses:
             ended.set()
         assert time.monotonic() - begun < 3
 
+    @pytest.mark.parametrize(
+        "reply",
+        [
+            (200, {"Link": '<http://[::1>; rel="next"'}, b"[]"),
+            (403, {"Content-Type": "text/plain; charset=base64"}, b"x"),
+        ],
+        ids=["link", "charset"],
+    )
+    def test_a_malformed_header_is_an_error(self, reply: Answer) -> None:
+        with (
+            answering(lambda *_: reply) as url,
+            closing(Gitea(api_url=url, repository="acme/shop", token="t0ken")) as forge,
+            pytest.raises(ForgeError),
+        ):
+            list(forge.comments(7))
+
     @pytest.mark.parametrize("status", [200, 422])
     def test_a_large_reply_is_not_parsed(self, status: int, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(forge_api, "MAX_JSON_BYTES", 1000)

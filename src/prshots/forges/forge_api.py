@@ -101,7 +101,11 @@ class ForgeApi:
             yield from page
             if not following:  # an empty page may not be the last: GitLab omits entries that we can't read
                 return
-            params = httpx.URL(following).params
+            try:
+                params = httpx.URL(following).params
+            except httpx.InvalidURL as error:
+                words = message("forge_sent_no_list", forge=self.label, path=reply.url.path)
+                raise ForgeError(words) from error
         raise ForgeError(f"{self.label} has more than {MAX_PAGES} pages at {path}")
 
 

@@ -43,7 +43,7 @@ MAX_DEPTH = 50
 
 _TEMPORARY = {408, 500, 502, 503, 504, 507, *range(520, 531)}
 
-_SECONDARY_LIMIT = re.compile("secondary rate limit|abuse detection", re.IGNORECASE)
+_SECONDARY_LIMIT = re.compile(rb"secondary rate limit|abuse detection", re.IGNORECASE)
 """The words of GitHub, and of its older Enterprise Servers."""
 
 _UNIX_TIME = re.compile(r"[0-9]{1,15}(?:\.[0-9]+)?")
@@ -259,7 +259,7 @@ def limit_of(reply: httpx.Response) -> float | None:
             asked = max(float(reset) - time.time(), 0.0) + 1
     if asked is None and (
         reply.status_code == httpx.codes.TOO_MANY_REQUESTS
-        or _SECONDARY_LIMIT.search(reply.text)  # GitHub's 403 without further headers: wait a minute
+        or _SECONDARY_LIMIT.search(reply.content)  # GitHub's 403 without further headers: wait a minute
     ):
         asked = LONGEST_PAUSE_SECONDS
     return asked
