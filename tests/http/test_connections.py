@@ -4,10 +4,12 @@ import os
 import secrets
 import ssl
 import subprocess
+import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any, TypeVar
 from unittest.mock import patch
@@ -17,8 +19,11 @@ import pytest
 from joserfc.jwk import RSAKey
 
 from prshots.cli.common import run_with
-from prshots.contract.errors import ForgeError, KeysError
+from prshots.contract.errors import ForgeError, KeysError, UnreachableError
 from prshots.contract.forge_kinds import ForgeKind
+from prshots.forges import deadline, forge_api
+from prshots.forges.deadline import closing_at_deadline, deadline_after
+from prshots.forges.gitea import Gitea
 from prshots.server import wiring
 from prshots.server.adapters.forges import public_addresses
 from prshots.server.adapters.forges.forge_opener import ForgeOpener
@@ -35,7 +40,7 @@ from prshots.server.wiring.forges import open_forges
 from support.forges.gitea_look_alike import GiteaLookAlike
 from support.forges.gitlab_look_alike import GitLabLookAlike
 from support.forges.look_alikes import GitHubLookAlike
-from support.http_server import answering, as_json
+from support.http_server import Answer, answering, as_json
 from support.service import Service
 from support.signed_in_people import Person, sign_in
 
@@ -205,6 +210,7 @@ class TestAddresses:
             *("10.0.0.1", "192.168.1.1", "172.16.0.9", "100.64.0.1", "0.0.0.0"),
             *("169.254.169.254", "224.0.0.1", "localhost", "2130706433", "0x7f.1"),
             *("[::1]", "[::ffff:127.0.0.1]", "[fe80::1]", "[fd00:ec2::254]", "[64:ff9b::a00:1]", "[::]"),
+            *("192.0.0.192", "[::7f00:1]", "[2002:7f00:1::]", "[64:ff9b:1::a00:1]", "[fec0::1]"),
         ],
     )
     def test_an_address_on_a_private_network_is_refused(
@@ -266,6 +272,69 @@ class TestAddresses:
             said = refusal(connect(owner, owner.project(), **asked))
         assert len(said) < 500
         assert "secret" not in said
+
+    def test_a_reply_without_an_end_is_cut_off(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Timeouts are for single reads, and each line of a header is one."""
+        monkeypatch.setattr(deadline, "GRACE_SECONDS", 0.1)
+        ended = threading.Event()
+
+        def drip(asked: BaseHTTPRequestHandler, _: bytes) -> None:
+            asked.wfile.write(b"HTTP/1.1 200 OK\r\n")
+            for number in range(400):
+                if ended.wait(0.02):
+                    return
+                asked.wfile.write(b"X-%d: y\r\n" % number)
+                asked.wfile.flush()
+
+        with answering(drip) as url:
+            begun = time.monotonic()
+            with (
+                deadline_after(0.3),
+                closing_at_deadline(Gitea(api_url=url, repository="acme/shop", token="t0ken")) as forge,
+                pytest.raises(UnreachableError, match="lost the connection"),
+            ):
+                forge.check()
+            ended.set()
+        assert time.monotonic() - begun < 3
+
+    @pytest.mark.parametrize(
+        "reply",
+        [
+            (200, {"Link": '<http://[::1>; rel="next"'}, b"[]"),
+            (403, {"Content-Type": "text/plain; charset=base64"}, b"x"),
+        ],
+        ids=["link", "charset"],
+    )
+    def test_a_malformed_header_is_an_error(self, reply: Answer) -> None:
+        with (
+            answering(lambda *_: reply) as url,
+            closing(Gitea(api_url=url, repository="acme/shop", token="t0ken")) as forge,
+            pytest.raises(ForgeError),
+        ):
+            list(forge.comments(7))
+
+    @pytest.mark.parametrize("status", [200, 422])
+    def test_a_large_reply_is_not_parsed(self, status: int, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(forge_api, "MAX_JSON_BYTES", 1000)
+        page = as_json(status, {"message": "x" * 1000})
+        with (
+            answering(lambda *_: page) as url,
+            closing(Gitea(api_url=url, repository="acme/shop", token="t0ken")) as forge,
+            pytest.raises(ForgeError) as raised,
+        ):
+            forge.check()
+        assert "xxx" not in str(raised.value)
+
+    def test_a_reply_that_repeats_the_token_or_cannot_be_stored_is_shown_without_either(
+        self, owner: Person
+    ) -> None:
+        def repeat(asked: BaseHTTPRequestHandler, _: bytes) -> Answer:
+            return as_json(401, {"message": f"\ud800\0\x1b[2J {asked.headers['Authorization']}"})
+
+        with answering(repeat) as url:
+            asked = {"forge": "gitea", "url": url, "repository": "acme/shop", "token": "t0ken"}
+            said = refusal(connect(owner, owner.project(), **asked))
+        assert r"(\ud800\x00\x1b[2J token [hidden])" in said
 
 
 @pytest.mark.slow

@@ -104,6 +104,20 @@ def test_the_retry_after_header_is_parsed(case: dict[str, Any]) -> None:
     assert retry_after(httpx.Response(503, headers={"Retry-After": case["header"]})) == case["seconds"]
 
 
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Retry-After": "9" * 400},
+        {"Retry-After": "Mon, 01 Jan 2026 00:00:00 +99999999999999"},
+        *({"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": reset} for reset in ("nan", "inf", "9" * 400)),
+    ],
+)
+def test_no_reply_asks_to_wait_for_an_infinite_time(headers: dict[str, str]) -> None:
+    asked = limit_of(httpx.Response(429, headers=headers))
+    assert asked is not None
+    assert math.isfinite(asked)
+
+
 @pytest.mark.parametrize("case", cases("retries", "limits"))
 def test_a_rate_limited_reply_says_how_long_to_wait(case: dict[str, Any]) -> None:
     assert limit_of(reply_of(case)) == case["seconds"]

@@ -5,6 +5,8 @@ Our own code never puts secrets into messages. This catches secrets in messages 
 
 import re
 
+from prshots.contract.safe_text import printable
+
 HIDDEN = "[hidden]"
 
 _SECRETS = re.compile(
@@ -34,5 +36,8 @@ def redact(text: str) -> str:
 
 
 def redact_briefly(text: str) -> str:
-    """Return the beginning of someone else's message without secrets. All of a long one would take hours."""
-    return redact(text[:2000])[:300]
+    """Return the beginning of someone else's message without secrets, as `printable` text.
+
+    Redacting all of a long one would take hours.
+    """
+    return printable(redact(text[:2000])[:300])

@@ -7,12 +7,14 @@ from typing import Any
 import httpx
 
 from prshots.contract.errors import ForgeError, ForgeRefusedError, NotFoundError
-from prshots.contract.redaction import redact_briefly
+from prshots.contract.redaction import HIDDEN, redact_briefly
 from prshots.contract.statements import called, message
 from prshots.forges.sender import OnWait, Sender, json_object, origin
 
 TIMEOUT_SECONDS = 30.0
 MAX_PAGES = 1000
+MAX_JSON_BYTES = 8 * 1024 * 1024
+"""Parsing holds up all threads, and takes 30 times the memory. A page of comments rarely has 1 MB."""
 
 
 class ForgeApi:
@@ -64,6 +66,8 @@ class ForgeApi:
             raise NotFoundError(f"{self.label} has nothing at {reply.url.path}, or the token may not read it")
         if not reply.is_success:
             raise self._error(reply)
+        if len(reply.content) > MAX_JSON_BYTES:
+            raise ForgeError(f"{self.label} sent more than 8 MB at {reply.url.path}: is this {self.label}?")
         try:
             return json.loads(reply.content) if reply.content else None
         except (ValueError, RecursionError) as error:
@@ -97,19 +101,25 @@ class ForgeApi:
             yield from page
             if not following:  # an empty page may not be the last: GitLab omits entries that we can't read
                 return
-            params = httpx.URL(following).params
+            try:
+                params = httpx.URL(following).params
+            except httpx.InvalidURL as error:
+                words = message("forge_sent_no_list", forge=self.label, path=reply.url.path)
+                raise ForgeError(words) from error
         raise ForgeError(f"{self.label} has more than {MAX_PAGES} pages at {path}")
 
 
 def error_message(reply: httpx.Response) -> str:
     """Return the forge's error message, shortened and without secrets."""
-    value, words = json_object(reply), reply.reason_phrase
+    value, words = {} if len(reply.content) > MAX_JSON_BYTES else json_object(reply), reply.reason_phrase
     found = value.get("message") or value.get("error_description") or value.get("error") or words
     if isinstance(found, dict):
         words = str(found.get("message") or _by_field(found) or words) + _scopes(found)
     else:
         words = _objections(value.get("errors")) or str(found)
-    return redact_briefly(words)
+    # A proxy may answer with the request. Our token has no form that `redact` knows.
+    token = reply.request.headers.get("authorization", "").rpartition(" ")[2]
+    return redact_briefly(words.replace(token, HIDDEN) if token else words)
 
 
 def _by_field(errors: Mapping[str, Any]) -> str:

@@ -43,8 +43,10 @@ MAX_DEPTH = 50
 
 _TEMPORARY = {408, 500, 502, 503, 504, 507, *range(520, 531)}
 
-_SECONDARY_LIMIT = re.compile("secondary rate limit|abuse detection", re.IGNORECASE)
+_SECONDARY_LIMIT = re.compile(rb"secondary rate limit|abuse detection", re.IGNORECASE)
 """The words of GitHub, and of its older Enterprise Servers."""
+
+_UNIX_TIME = re.compile(r"[0-9]{1,15}(?:\.[0-9]+)?")
 
 _SAID_FROM_SECONDS = 1.0
 """A shorter wait for the limit isn't worth a line: near the limit, there is one every second."""
@@ -135,7 +137,7 @@ class Sender:
         try:
             return self._client.send(request)
         except httpx.RequestError as error:
-            if self._closed.is_set():
+            if self._closed.is_set() and time.monotonic() < self._deadline:
                 raise UnreachableError(message("stopped")) from error
             if permanent := _permanent_error(request, error):
                 raise permanent from error
@@ -252,12 +254,12 @@ def limit_of(reply: httpx.Response) -> float | None:
     # Our service's Retry-After is always a minute; its RateLimit says when there is room again.
     asked = float(limit.seconds) if (limit := RateLimit.of(headers)) else retry_after(reply)
     if asked is None and headers.get("x-ratelimit-remaining", headers.get("ratelimit-remaining")) == "0":
-        with suppress(ValueError):  # the reset is a Unix time
-            reset = float(headers.get("x-ratelimit-reset", headers.get("ratelimit-reset", "")))
-            asked = max(reset - time.time(), 0.0) + 1
+        reset = headers.get("x-ratelimit-reset", headers.get("ratelimit-reset", ""))
+        if _UNIX_TIME.fullmatch(reset):
+            asked = max(float(reset) - time.time(), 0.0) + 1
     if asked is None and (
         reply.status_code == httpx.codes.TOO_MANY_REQUESTS
-        or _SECONDARY_LIMIT.search(reply.text)  # GitHub's 403 without further headers: wait a minute
+        or _SECONDARY_LIMIT.search(reply.content)  # GitHub's 403 without further headers: wait a minute
     ):
         asked = LONGEST_PAUSE_SECONDS
     return asked
@@ -267,8 +269,8 @@ def retry_after(reply: httpx.Response) -> float | None:
     """Return the seconds of a Retry-After header, which may also be a date."""
     given = reply.headers.get("retry-after", "").strip()
     if given.isascii() and given.isdigit():
-        return float(given)
-    with suppress(ValueError):
+        return float(given[:15])  # enough to see that it is too long, and never infinite
+    with suppress(ValueError, OverflowError):  # the offset of a time zone may be any number
         return max(email.utils.parsedate_to_datetime(given).timestamp() - time.time(), 0.0)
     return None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -58,7 +58,7 @@ class ForgeOpener:
         Raises KeysError, ForgeError, UnreachableError, RateLimitedError.
         """
         from prshots.forges import FORGES
-        from prshots.forges.deadline import deadline_after
+        from prshots.forges.deadline import closing_at_deadline, deadline_after
         from prshots.server.adapters.forges.public_addresses import transport_to
 
         with deadline_after(seconds):
@@ -72,7 +72,7 @@ class ForgeOpener:
                 token=token,
                 transport=transport_to(connection.api_url, self._allowed_hosts),
             )
-            with closing(forge):
+            with closing_at_deadline(forge):
                 yield forge
 
     def problem(self, connection: Connection) -> str:

@@ -14,6 +14,8 @@ import httpx
 from prshots.contract.errors import ForgeError
 
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")  # an IPv4 address in its last four bytes
+_PROTOCOLS = ipaddress.ip_network("192.0.0.0/24")  # includes the metadata server of a cloud
+_UNICAST = ipaddress.ip_network("2000::/3")
 
 
 class PublicTransport(httpx.HTTPTransport):
@@ -65,5 +67,9 @@ def _is_public(text: str) -> bool:
     address = ipaddress.ip_address(text)
     if isinstance(address, ipaddress.IPv6Address):
         in_nat64 = ipaddress.IPv4Address(address.packed[-4:]) if address in _NAT64 else None
-        address = address.ipv4_mapped or in_nat64 or address
-    return address.is_global and not address.is_multicast
+        inner = address.ipv4_mapped or in_nat64 or address.sixtofour
+        if inner is None and address not in _UNICAST:  # such as site-local, or an old form of an IPv4 address
+            return False
+        address = inner or address
+    is_assigned = address not in _PROTOCOLS  # Python 3.11 calls some of these global
+    return address.is_global and is_assigned and not address.is_multicast
