@@ -26,6 +26,7 @@ COMPARISON = {
     "shots": [],
     "dashboard_url": "https://prshots.example/projects/1/prs/7",
 }
+SHOT = {"name": "cart", "viewport": "1x1", "theme": "", "verdict": "changed", "pixels": 1}
 EVIL = "x\x1b[2J\n::set-output name=a::b\n##vso[task.complete]"
 
 
@@ -45,8 +46,13 @@ def test_no_text_is_a_command_to_a_terminal_or_a_log(case: dict[str, str]) -> No
         (as_json(200, COMPARISON | {"counts": {"changed": float("inf")}}), "answered without"),
         (as_json(200, COMPARISON | {"base_commit": 7}), "answered without base_commit"),
         (as_json(200, COMPARISON | {"pairs": 10**30}), "answered without pairs"),
+        (as_json(200, COMPARISON | {"gate": None}), "answered without"),
+        (as_json(200, COMPARISON | {"outdated_notes": [{"state": "rejected"}]}), "answered without name"),
+        (as_json(200, COMPARISON | {"shots": [SHOT | {"review": None}]}), "answered without"),
+        (as_json(200, COMPARISON | {"shots": [SHOT | {"closeups": None}]}), "answered without"),
     ],
-    ids=["compressed", "large", "long", "deep", "verdict", "infinite", "type", "number"],
+    ids=["compressed", "large", "long", "deep", "verdict", "infinite", "type", "number", "gate", "note"]
+    + ["review", "close-up"],
 )
 def test_a_reply_that_no_client_can_use_is_an_error(reply: Answer, error: str) -> None:
     with (

@@ -9,11 +9,13 @@ from prshots.contract import validate
 from prshots.contract.replies import (
     NO_REVIEW,
     NOT_COMPARED,
+    CloseUp,
     ComparedShot,
     Comparison,
     ComparisonState,
     Gate,
     GateState,
+    OutdatedNote,
     Pin,
     Review,
     ReviewState,
@@ -49,23 +51,26 @@ def comparison_from(value: Mapping[str, Any]) -> ComparisonReply:
         shots=[_shot(shot) for shot in value["shots"]],
         dashboard_url=validate.address(value["dashboard_url"]),
         gate=_gate(value["gate"]) if "gate" in value else NOT_COMPARED,
+        outdated_notes=[_read_note(OutdatedNote, note) for note in value.get("outdated_notes", ())],
         json=value,
     )
 
 
 def _shot(value: Mapping[str, Any]) -> ComparedShot:
     verdict, pixels = Verdict(value["verdict"]), int(value["pixels"] or 0)
-    review = _review(value["review"]) if "review" in value else NO_REVIEW
-    return reply_from(ComparedShot, value, verdict=verdict, pixels=pixels, review=review)
+    review = _read_note(Review, value["review"]) if "review" in value else NO_REVIEW
+    closeups = [reply_from(CloseUp, each) for each in value.get("closeups", ())]
+    return reply_from(ComparedShot, value, verdict=verdict, pixels=pixels, review=review, closeups=closeups)
 
 
 def _gate(value: Mapping[str, Any]) -> Gate:
     return reply_from(Gate, value, state=GateState(value["state"]))
 
 
-def _review(value: Mapping[str, Any]) -> Review:
+def _read_note(kind: type[R], value: Mapping[str, Any]) -> R:
+    """Return a review, or a note about an earlier image."""
     pin = value.get("pin") and Pin(float(value["pin"]["x"]), float(value["pin"]["y"]))
-    return reply_from(Review, value, state=ReviewState(value["state"]), pin=pin)
+    return reply_from(kind, value, state=ReviewState(value["state"]), pin=pin)
 
 
 def reply_from(kind: type[R], value: Mapping[str, Any], **read: object) -> R:

@@ -315,7 +315,7 @@ class Client:
     def _read_comparison(self, reply: dict[str, Any]) -> ComparisonReply:
         try:
             return comparison_from(reply)
-        except (KeyError, TypeError, ValueError, OverflowError) as error:
+        except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
             raise self._unexpected_reply([str(error)]) from error
 
     def _call(
