@@ -51,7 +51,20 @@ def test_no_text_is_a_command_to_a_terminal_or_a_log(case: dict[str, str]) -> No
         (as_json(200, COMPARISON | {"shots": [SHOT | {"review": None}]}), "answered without"),
         (as_json(200, COMPARISON | {"shots": [SHOT | {"closeups": None}]}), "answered without"),
     ],
-    ids="compressed large long deep verdict infinite type number gate note review close-up".split(),
+    ids=[
+        "compressed",
+        "large",
+        "long",
+        "deep",
+        "verdict",
+        "infinite",
+        "type",
+        "number",
+        "gate",
+        "note",
+        "review",
+        "close-up",
+    ],
 )
 def test_a_reply_that_no_client_can_use_is_an_error(reply: Answer, error: str) -> None:
     with (
