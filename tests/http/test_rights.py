@@ -17,6 +17,7 @@ from support.signed_in_people import Person, sign_in
 
 CLAIMS = {"project_path": "team/web"}
 CART = {"name": "cart", "viewport": "320x240", "commit_sha": sha("2")}
+BEFORE, AFTER = drawn_page(), drawn_page(button="#d70022")
 PAIR = ("name", "viewport", "theme", "pixels_before", "pixels_after")
 DELETE_ORGANIZATION = ("DELETE", "/organizations/{organization_id}")
 JOIN = ("POST", "/organizations/{organization_id}/members")
@@ -137,10 +138,10 @@ def _made(service: Service, people: tuple[Person, Person, Person], forge_url: st
     ).json()
     with service.client(token["secret"]) as client:
         project_client = Project(client)
-        project_client.build("1", cart=drawn_page())
-        image = upload(client, drawn_page(button="#d70022"), **CART).json()["id"]
+        project_client.build("1", cart=BEFORE)
+        image = upload(client, AFTER, **CART).json()["id"]
         (shot,) = project_client.compare("2", "1")["shots"]
-        project_client.build("3", home=drawn_page())
+        project_client.build("3", home=BEFORE)
     quarantine = owner.ask("POST", QUARANTINE[1].format(project_id=project), **QUARANTINED).json()
     places = {
         "project_id": project,
