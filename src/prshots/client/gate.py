@@ -8,6 +8,7 @@ from prshots.client.ci import Job
 from prshots.client.job_forge import forge_of
 from prshots.client.replies import ComparisonReply
 from prshots.client.service import Client
+from prshots.contract import validate
 from prshots.contract.errors import CallError
 from prshots.contract.gates import STATUS_NAME, CommitState, CommitStatus, status_of
 from prshots.contract.replies import NOT_COMPARED, ComparisonState, Gate, GateState
@@ -35,11 +36,10 @@ class GateReport:
         return self.status.url if self.gate else ""
 
     def is_about(self, commit_sha: str) -> bool:
-        """Return whether the status is the commit's. Either SHA may be a prefix of the other."""
+        """Return whether the status is the commit's."""
         if self.gate and self.gate.reason == NOT_COMPARED.reason:
             return True  # the service doesn't name the newest commit
-        own, asked = self.commit_sha.lower(), commit_sha.lower()
-        return own.startswith(asked) or asked.startswith(own)
+        return validate.is_same_commit(self.commit_sha, commit_sha)
 
 
 def report_skip(reason: str, job: Job) -> GateReport:

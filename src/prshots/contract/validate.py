@@ -50,6 +50,12 @@ def full_commit(given: object) -> str:
     return found if FULL_COMMIT_SHA.fullmatch(found) else ""
 
 
+def is_same_commit(one: str, other: str) -> bool:
+    """Compare commit SHAs, ignoring case. Either may be a prefix of the other."""
+    one, other = one.lower(), other.lower()
+    return one.startswith(other) or other.startswith(one)
+
+
 def branch(given: object) -> str:
     """Return a branch name without `refs/heads/`, or "" if git wouldn't accept it."""
     if not isinstance(given, str):

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Collection
 
+from prshots.contract import validate
 from prshots.contract.replies import MANUAL, ComparedShot, Comparison, Review, Verdict
 from prshots.server.domain.comparison.groups import GroupedShots, group_shots
 from prshots.server.domain.comparison.models import ComparisonRequest, PlannedShot, StoredComparison
@@ -83,15 +84,14 @@ def _compared_shot(
         ancestor=shot.base.is_listed if shot.base else True,
         reason=shot.result.reason,
         pair=MANUAL if shot.base and shot.base.is_before else "",
-        commit_sha=other_commit(shot, request),
+        commit_sha=_other_commit(shot, request),
     )
 
 
-def other_commit(shot: PlannedShot, request: ComparisonRequest) -> str:
+def _other_commit(shot: PlannedShot, request: ComparisonRequest) -> str:
     """Return the commit of the shot's image if it differs from the comparison's commit, else "".
 
-    The commits differ for a pair that outlives its commit. Either SHA may be a prefix of the other.
+    The commits differ for a pair that outlives its commit.
     """
     commit_sha = shot.image.commit_sha if shot.image else ""
-    compared, own = request.commit_sha.lower(), commit_sha.lower()
-    return "" if own.startswith(compared) or compared.startswith(own) else commit_sha
+    return "" if validate.is_same_commit(commit_sha, request.commit_sha) else commit_sha

@@ -1,7 +1,6 @@
 """The pairs that a pull request has asked people about, and the decision that came before each."""
 
 import hashlib
-import json
 from collections.abc import Iterable
 from typing import Any
 
@@ -18,7 +17,6 @@ from prshots.server.adapters.sql.review.histories import find_histories
 from prshots.server.domain.comparison.models import PairKey
 from prshots.server.domain.images.models import ShotKey
 from prshots.server.domain.review.models import Decision
-from prshots.server.domain.review.noise import sort_by_commit
 from prshots.server.domain.review.rules import is_seen_before
 
 _VERDICTS = sa.select(projects.c.review_verdicts).where(projects.c.id == sa.bindparam("project_id"))
@@ -57,12 +55,9 @@ def note_asked(connection: sa.Connection, comparison: Any, now: int) -> None:  #
     verdicts = connection.execute(_VERDICTS, of_pull).scalar() or ""
     asked = {**of_pull, "commit_sha": comparison.commit_sha, "verdicts": verdicts.split(","), "now": now}
     found = [PairKey(*pair) for pair in connection.execute(_PAIRS, asked)]
-    shots = {comparison.branch: {pair.shot for pair in found}}
-    histories = {
-        shot: sort_by_commit(history, json.loads(comparison.commits))
-        for (_, shot), history in find_histories(connection, comparison.project_id, shots, now).items()
-    }
-    if unseen := [pair for pair in found if not is_seen_before(pair, histories)]:
+    number, shots = comparison.pr_number, {pair.shot for pair in found}
+    histories = find_histories(connection, comparison.project_id, {number: comparison}, {number: shots}, now)
+    if unseen := [pair for pair in found if not is_seen_before(pair, histories[number])]:
         newest = connection.execute(_NEWEST_DECISION, of_pull).scalar_one()
         rows = [{**of_pull, "pair": _hash(pair), "after_decision": newest} for pair in sorted(unseen)]
         connection.execute(_ASK, rows)

@@ -25,7 +25,6 @@ from prshots.server.adapters.sql.review.quarantines import quarantined_shots
 from prshots.server.domain.comparison.models import PairKey
 from prshots.server.domain.images.models import ShotKey
 from prshots.server.domain.review.models import Decision, NewDecision, ReviewFacts
-from prshots.server.domain.review.noise import sort_by_commit
 
 _CURRENT = sa.select(*(compared_shots.c[name] for name in PairKey._fields)).where(
     *given(compared_shots, "project_id", "pr_number"),
@@ -135,7 +134,7 @@ class SqlReviews:
             for of, pair, review in decided:
                 own.setdefault(of, {})[pair] = review
             quarantined = frozenset(quarantined_shots(connection, project_id, now))
-            histories = _find_histories(connection, project_id, compared, shots, now)
+            histories = find_histories(connection, project_id, compared, shots, now)
             return {
                 number: ReviewFacts(
                     own.get(number, {}),
@@ -153,28 +152,6 @@ class SqlReviews:
         of_pull = equal(asked_pairs, project_id=project_id, pr_number=pr_number)
         newest = sa.select(sa.func.max(asked_pairs.c.after_decision)).where(*of_pull)
         return await self._database.value(newest) or 0
-
-
-def _find_histories(
-    connection: sa.Connection,
-    project_id: str,
-    compared: Mapping[int, Any],
-    shots: Mapping[int, Collection[ShotKey]],
-    now: int,
-) -> dict[int, dict[ShotKey, list[str]]]:
-    """Return the pixels that these shots had on the pull requests' branches, given rows of `_COMPARED`."""
-    of_branch: dict[str, set[ShotKey]] = {}
-    for number, row in compared.items():
-        of_branch.setdefault(row.branch, set()).update(shots[number])
-    found = find_histories(connection, project_id, of_branch, now)
-    return {
-        number: {
-            shot: sort_by_commit(history, json.loads(row.commits))
-            for shot in shots[number]
-            if (history := found.get((row.branch, shot)))
-        }
-        for number, row in compared.items()
-    }
 
 
 def _read_review(row: Any) -> Review:  # noqa: ANN401 - a row of the table

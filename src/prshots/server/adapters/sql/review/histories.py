@@ -1,5 +1,6 @@
 """The images that shots had on branches, to recognize differences that the branch has had before."""
 
+import json
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
@@ -13,6 +14,7 @@ from prshots.server.domain.review.noise import (
     REMEMBERED_SECONDS,
     BranchHistory,
     BranchPicture,
+    sort_by_commit,
 )
 
 MAX_HISTORIES = 1000
@@ -99,9 +101,34 @@ def identify_remembered(connection: sa.Connection, identities: Collection[Mappin
 
 
 def find_histories(
+    connection: sa.Connection,
+    project_id: str,
+    compared: Mapping[int, Any],
+    shots: Mapping[int, Collection[ShotKey]],
+    now: int,
+) -> dict[int, dict[ShotKey, list[str]]]:
+    """Return the pixels that these shots had on the branches that pull requests were compared with.
+
+    Takes rows of comparisons and the shots, both by pull request. Leaves out shots that have too few changes
+    to alternate.
+    """
+    of_branch: dict[str, set[ShotKey]] = {}
+    for number, row in compared.items():
+        of_branch.setdefault(row.branch, set()).update(shots[number])
+    found = _find_of_branches(connection, project_id, of_branch, now)
+    return {
+        number: {
+            shot: sort_by_commit(history, json.loads(row.commits))
+            for shot in shots[number]
+            if (history := found.get((row.branch, shot)))
+        }
+        for number, row in compared.items()
+    }
+
+
+def _find_of_branches(
     connection: sa.Connection, project_id: str, of_branch: Mapping[str, Collection[ShotKey]], now: int
 ) -> dict[tuple[str, ShotKey], BranchHistory]:
-    """Return the histories of these shots on branches, if they have enough changes to alternate."""
     found: list[BranchHistory] = []
     for branch, shots in of_branch.items():
         asked = {"project_id": project_id, "branch": branch, "since": now - REMEMBERED_SECONDS}
