@@ -41,7 +41,7 @@ async def added(people: People, login: str = "") -> tuple[User, Organization]:
 
 
 def an_invitation(
-    organization: Organization, user: User, role: Role = Role.MEMBER, created_at: int = NOW
+    organization: Organization, user: User, role: Role = Role.MAINTAINER, created_at: int = NOW
 ) -> Invitation:
     return Invitation(organization, user, role, "ann", created_at)
 
@@ -181,9 +181,9 @@ class TestOrganizations:
         acme = await service.create(owner, "acme")
         with pytest.raises(ConflictError, match="you are in 2 organizations"):
             await service.create(owner, "zoo")
-        await service.invite(owner, acme.id, invited[0][0].login, Role.MEMBER)
+        await service.invite(owner, acme.id, invited[0][0].login, Role.MAINTAINER)
         with pytest.raises(ConflictError, match="1 invitations are open"):
-            await service.invite(owner, acme.id, invited[1][0].login, Role.MEMBER)
+            await service.invite(owner, acme.id, invited[1][0].login, Role.MAINTAINER)
         await service.create(invited[0][0], "zoo")
         with pytest.raises(ConflictError, match="you are in 2 organizations"):
             await service.join(invited[0][0], acme.id)
@@ -210,11 +210,11 @@ class TestMembers:
         _, organization = await added(people, "m")
         for login in ("z", "a", "b"):
             user, _ = await added(people, login)
-            await people.set_member(organization.id, user.id, Role.MEMBER)
+            await people.set_member(organization.id, user.id, Role.MAINTAINER)
         first = await people.members(organization.id, None, 3)
         assert [(member.user.login, member.role) for member in first] == [
-            ("a", Role.MEMBER),
-            ("b", Role.MEMBER),
+            ("a", Role.MAINTAINER),
+            ("b", Role.MAINTAINER),
             ("m", Role.OWNER),
         ]
         last = first[-1].user
@@ -226,8 +226,8 @@ class TestMembers:
         assert await people.organization_of(owner.id, organization.id) == (organization, Role.OWNER)
         for identity in (organization.id, "nobody's"):
             assert await people.organization_of(user.id, identity) is None
-        await people.set_member(organization.id, user.id, Role.MEMBER)
-        assert await people.organization_of(user.id, organization.id) == (organization, Role.MEMBER)
+        await people.set_member(organization.id, user.id, Role.MAINTAINER)
+        assert await people.organization_of(user.id, organization.id) == (organization, Role.MAINTAINER)
         await people.set_member(organization.id, user.id, Role.OWNER)
         assert await people.organization_of(user.id, organization.id) == (organization, Role.OWNER)
         assert await people.remove_member(organization.id, owner.id)
@@ -236,11 +236,11 @@ class TestMembers:
 
     async def test_the_last_owner_cannot_be_removed_or_demoted(self, people: People) -> None:
         (owner, organization), (user, _) = await added(people), await added(people)
-        await people.set_member(organization.id, user.id, Role.MEMBER)
+        await people.set_member(organization.id, user.id, Role.MAINTAINER)
         with pytest.raises(ConflictError, match="needs an owner"):
             await people.remove_member(organization.id, owner.id)
         with pytest.raises(ConflictError, match="needs an owner"):
-            await people.set_member(organization.id, owner.id, Role.MEMBER)
+            await people.set_member(organization.id, owner.id, Role.MAINTAINER)
         assert await people.organization_of(owner.id, organization.id) == (organization, Role.OWNER)
 
     async def test_removing_a_member_revokes_their_tokens_in_this_organization_if_requested(
@@ -248,7 +248,7 @@ class TestMembers:
     ) -> None:
         (owner, _), (user, _), acme = await added(people), await added(people), an_organization()
         await people.add_organization(acme, owner.id, most=9)
-        await people.set_member(acme.id, user.id, Role.MEMBER)
+        await people.set_member(acme.id, user.id, Role.MAINTAINER)
         project = await stores.add_project(replace(a_project(), organization_id=acme.id))
         theirs, revoked = (a_token(project, creator_id=user.id, created_at=NOW + at) for at in (1, 2))
         others = [
@@ -263,7 +263,7 @@ class TestMembers:
         assert await stores.overview.tokens_of_member(acme.id, user.id, 0) == []
         assert await people.remove_member(acme.id, user.id)
         assert await stores.records.project_of_token(theirs.sha256)
-        await people.set_member(acme.id, user.id, Role.MEMBER)
+        await people.set_member(acme.id, user.id, Role.MAINTAINER)
         assert await people.remove_member(acme.id, user.id, revoke_tokens_at=NOW + 9)
         assert await stores.overview.tokens_of_member(acme.id, user.id, 9) == []
         revoked_at = {token.id: token.revoked_at for token in await stores.records.tokens(project.id)}

@@ -422,7 +422,7 @@ class TestOrganizations:
             path = f"/organizations/{owner.organization_id}"
             project = owner.project()
             own = member.get_json("/me")["organizations"]
-            added = owner.ask("POST", f"{path}/invitations", login="mem-ber", role="member")
+            added = owner.ask("POST", f"{path}/invitations", login="mem-ber", role="maintainer")
             assert (added.status_code, added.json()["user"]["login"]) == (201, "Mem-Ber")
             # Until the person accepts, only the invitation is visible.
             assert member.ask("GET", f"/projects/{project}").status_code == 404
@@ -435,12 +435,12 @@ class TestOrganizations:
             assert (twice.status_code, twice.json()) == (409, {"error": "Mem-Ber is already invited"})
             assert member.ask("POST", f"{path}/members").json() == {"ok": True}
             assert member.get_json("/me")["invitations"] == []
-            assert member.get_json(f"/projects/{project}")["role"] == "member"
+            assert member.get_json(f"/projects/{project}")["role"] == "maintainer"
             assert {found["id"]: found["role"] for found in owner.get_json(f"{path}/members")["members"]} == {
                 owner.user_id: "owner",
-                member.user_id: "member",
+                member.user_id: "maintainer",
             }
-            again = owner.ask("POST", f"{path}/invitations", login="mem-ber", role="member")
+            again = owner.ask("POST", f"{path}/invitations", login="mem-ber", role="maintainer")
             assert (again.status_code, again.json()) == (409, {"error": "Mem-Ber is already a member"})
             assert owner.ask("PATCH", f"{path}/members/{member.user_id}", role="owner").status_code == 200
             assert member.ask("DELETE", f"{path}/members/{owner.user_id}").json() == {"ok": True}
@@ -471,10 +471,10 @@ class TestOrganizations:
 
     def test_inviting_an_unknown_login_is_404_and_an_invalid_role_is_400(self, ann: Person) -> None:
         path = f"/organizations/{ann.organization()}/invitations"
-        reply = ann.ask("POST", path, login="nobody", role="member")
+        reply = ann.ask("POST", path, login="nobody", role="maintainer")
         assert reply.status_code == 404
         assert "has signed in here yet" in reply.json()["error"]
-        assert ann.ask("POST", path, login="", role="member").status_code == 404
+        assert ann.ask("POST", path, login="", role="maintainer").status_code == 404
         assert ann.ask("POST", path, login="x", role="king").status_code == 400
 
     def test_a_user_can_create_an_organization_and_becomes_its_owner(self, ann: Person) -> None:

@@ -45,8 +45,8 @@ BODIES: dict[tuple[str, str], dict[str, object]] = {
         "claims": {"project_path": "team/new"},
     },
     QUARANTINE: QUARANTINED,
-    INVITE: {"login": "somebody", "role": "member"},
-    CHANGE_MEMBER: {"role": "member"},
+    INVITE: {"login": "somebody", "role": "maintainer"},
+    CHANGE_MEMBER: {"role": "maintainer"},
     CONNECT: {"forge": "gitea", "url": "", "repository": "acme/shop", "token": "t0ken"},
     DECIDE: {"decision": "approved"},
 }
@@ -177,7 +177,7 @@ def untouched(world: World) -> None:
     members = owner.get_json(f"/organizations/{places['organization_id']}/members")["members"]
     assert {member["id"]: member["role"] for member in members} == {
         owner.user_id: "owner",
-        world.member.user_id: "member",
+        world.member.user_id: "maintainer",
     }
 
 
@@ -224,7 +224,7 @@ def test_a_member_can_use_all_routes_except_the_owners(world: World, method: str
 def test_an_owner_can_use_every_route(world: World, method: str, path: str) -> None:
     if (method, path) in {INVITE, JOIN}:
         with sign_in(world.service, new := f"new-{secrets.token_hex(4)}") as invited:
-            reply = world.owner.ask("POST", INVITE[1].format(**world.places), login=new, role="member")
+            reply = world.owner.ask("POST", INVITE[1].format(**world.places), login=new, role="maintainer")
             if (method, path) == JOIN:
                 reply = world.ask(invited, method, path)
     else:

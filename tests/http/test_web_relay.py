@@ -87,7 +87,9 @@ def test_a_request_is_relayed_unchanged_except_hop_by_hop_headers(
         assert read_head(connection).startswith(b"HTTP/1.1 200 ")
     line, *headers = api.head()
     assert line == f"{request} HTTP/1.1".encode()
-    assert in_order(headers) == in_order(header.encode() for header in ["Host: dash.test", *kept])
+    assert in_order(headers) == in_order(
+        header.encode() for header in ["Host: dash.test", *kept, "X-Forwarded-For: 127.0.0.1"]
+    )
 
 
 @pytest.mark.parametrize("framing", ["length", "chunked"])

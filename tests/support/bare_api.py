@@ -22,4 +22,5 @@ def bare_api() -> ErrorBoundary:
         readiness=Readiness({}),
         start=NOTHING,
         close=NOTHING,
+        trusted_proxies=[],
     )

@@ -40,6 +40,9 @@ OWNED = {
     "users": "id",
     "members": "user_id",
     "invitations": "organization_id",
+    "organization_groups": "organization_id",
+    "user_groups": "user_id",
+    "invitation_links": "organization_id",
     "sessions": "user_id",
     **{table.name: "project_id" for table in schema.metadata.sorted_tables if "project_id" in table.c},
 }
@@ -140,6 +143,27 @@ def _rows() -> Rows:
         "put_urls": [put_url],
         "upload_keys": [{"project_id": ID, "key": ID, "reply": "{}", "created_at": NEVER}],
         **_review(),
+        **_company(),
+    }
+
+
+def _company() -> Rows:
+    by, link = {"created_by": ID, "created_at": NEVER}, {"id": ID, "sha256": ID, "expires_at": NEVER}
+    actor = {"actor_kind": "person", "actor_id": ID, "actor": ID, "address": "192.0.2.1"}
+    act = {"organization_id": ID, "action": "token.created", "target": "ci", "details": "{}"}
+    goes_to = {"url": "https://n.example", "format": "standard", "events": "compared", "kid": "k9"}
+    delivery = {"id": "msg_n", "webhook_id": ID, "project_id": ID, "pr_number": 7, "event": "compared"}
+    return {
+        "audit_log": [{"at": NEVER, "project_id": ID, "project": ID, **actor, **act}],
+        "organization_groups": [
+            {"organization_id": ID, "provider": "github", "name": ID, "role": "viewer", **by}
+        ],
+        "user_groups": [{"user_id": ID, "name": ID}],
+        "invitation_links": [{"organization_id": ID, "role": "viewer", **link, **by}],
+        "share_links": [{"project_id": ID, "pr_number": 7, **link, **by}],
+        "webhooks": [{"id": ID, "organization_id": ID, "project_id": ID, "secret": "s", **goes_to, **by}],
+        "webhook_deliveries": [{**delivery, "cause": "{}", "created_at": NEVER, "first_due_at": NEVER}],
+        "usage_by_day": [{"project_id": ID, "day": 99_999, "kind": "images", "files": 1, "bytes": 1}],
     }
 
 

@@ -48,7 +48,7 @@ class Person(httpx.Client):
         made = self.ask("POST", "/organizations", name=f"team-{secrets.token_hex(4)}").json()["id"]
         for member in members:
             login = member.get_json("/me")["user"]["login"]
-            invited = self.ask("POST", f"/organizations/{made}/invitations", login=login, role="member")
+            invited = self.ask("POST", f"/organizations/{made}/invitations", login=login, role="maintainer")
             assert invited.status_code == 201, invited.text
             assert member.ask("POST", f"/organizations/{made}/members").status_code == 201
         return str(made)

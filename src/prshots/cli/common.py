@@ -5,7 +5,7 @@ import os
 import re
 import sys
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import AbstractAsyncContextManager, contextmanager
+from contextlib import AbstractAsyncContextManager, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
@@ -73,14 +73,29 @@ def settings_from(config: Path | None, component: str = "command") -> "Settings"
     import structlog
 
     from prshots.server.config.settings import ignored_variables, load_settings
+    from prshots.server.domain.audit.acting import act_as
+    from prshots.server.domain.audit.models import ActorKind
     from prshots.server.observability.logs import configure_logs
 
     with settings_errors_as_input_errors():
         settings = load_settings(config)
-    configure_logs(settings.log_format, settings.log_level, component)
+    level = settings.log_level
+    if component == "command" and settings.log_format == "console" and level == "info":
+        level = "warning"  # the command itself says what it did
+    configure_logs(settings.log_format, level, component)
+    act_as(ActorKind.OPERATOR, "", account_name())
     for name in ignored_variables():
         structlog.get_logger().warning("unknown variable, ignored: see docs/run/settings.md", variable=name)
     return settings
+
+
+def account_name() -> str:
+    """Return the name of the operator's account on this machine, even with sudo, or "" if it has none."""
+    import getpass
+
+    with suppress(OSError, KeyError):  # in a container, the user may have no name
+        return os.environ.get("SUDO_USER") or getpass.getuser()
+    return ""
 
 
 @contextmanager

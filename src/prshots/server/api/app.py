@@ -28,9 +28,11 @@ from prshots.server.api.request_body import BodySlots, bearer, json_object, only
 from prshots.server.api.services import PublicServices
 from prshots.server.api.staging import staging_routes
 from prshots.server.api.upload import upload_routes
+from prshots.server.domain.audit.acting import act_from
 from prshots.server.domain.images.models import Description
 from prshots.server.domain.projects.models import MAX_ADDRESS, check_repository
-from prshots.server.http.error_boundary import ErrorBoundary
+from prshots.server.http.client_address import Networks, client_address
+from prshots.server.http.error_boundary import ErrorBoundary, Message, Receive, Send
 from prshots.server.http.json_response import JSONResponse
 from prshots.server.http.llms import llms_route
 from prshots.server.http.readiness import Readiness
@@ -48,6 +50,7 @@ def create_api(
     readiness: Readiness,
     start: Callable[[], None],
     close: Callable[[], Awaitable[None]],
+    trusted_proxies: Networks,
     log_requests: bool = False,
 ) -> ErrorBoundary:
     """Build the API. `for_people` holds the routes for sign-in and the dashboard."""
@@ -70,7 +73,12 @@ def create_api(
     ]
     observe = observer("api", names_of(routes), logs=log_requests)
     router = Router(routes, redirect_slashes=False)
-    return ErrorBoundary(router, readiness, observe, close, start)
+
+    async def answer(scope: Message, receive: Receive, send: Send) -> None:
+        act_from(client_address(scope, trusted_proxies))
+        await router(scope, receive, send)
+
+    return ErrorBoundary(answer, readiness, observe, close, start)
 
 
 def _public_routes(services: PublicServices, slots: BodySlots) -> list[Route]:

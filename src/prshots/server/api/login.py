@@ -9,6 +9,8 @@ from starlette.routing import Route
 
 from prshots.contract.errors import ForbiddenError, InvalidInputError, SignInRefusedError
 from prshots.server.api.request_body import STRANGER_SECONDS, json_object
+from prshots.server.domain.audit.acting import act_as
+from prshots.server.domain.audit.models import ActorKind
 from prshots.server.domain.people.login_flow import is_secret, new_secret
 from prshots.server.domain.people.models import User
 from prshots.server.domain.people.sign_in import SESSION_SECONDS, STATE_SECONDS, SignIn
@@ -123,7 +125,9 @@ class _Login:
 
 async def find_signed_in(request: Request, signin: SignIn, web_url: str) -> User:
     """Return the user of the request's session. Raises UnauthorizedError."""
-    return await signin.user_of(_session_cookie(web_url).read(request))
+    user = await signin.user_of(_session_cookie(web_url).read(request))
+    act_as(ActorKind.PERSON, user.id, user.login)
+    return user
 
 
 def require_own_origin(request: Request, web_url: str) -> None:

@@ -138,6 +138,9 @@ class Settings:
         f"{GITHUB_ISSUER},{GITLAB_ISSUER}",
         "comma-separated https:// URLs of OpenID issuers",
     )
+    trusted_proxies: str = _setting(
+        values.networks, "127.0.0.0/8,::1", "comma-separated IP addresses or networks such as 10.0.0.0/8"
+    )
     workers: int = _setting(values.workers, 1, values.WORKERS)
     api_workers: int = _workers()
     img_workers: int = _workers()
@@ -197,6 +200,11 @@ class Settings:
     def issuers(self) -> list[str]:
         """The issuers that projects may trust, spelled exactly as in their tokens."""
         return values.split_by_commas(self.trusted_issuers)
+
+    @property
+    def trusted_networks(self) -> values.Networks:
+        """The proxies whose `X-Forwarded-For` counts."""
+        return values.parse_networks(self.trusted_proxies)
 
     @property
     def on_sqlite(self) -> bool:

@@ -137,6 +137,19 @@ def hosts(given: object) -> str:
     return ",".join(hosts)
 
 
+Networks = list[ipaddress.IPv4Network | ipaddress.IPv6Network]
+
+
+def networks(given: object) -> str:
+    """Read comma-separated IP addresses and networks, such as 10.0.0.0/8."""
+    parse_networks(text()(given))
+    return str(given)
+
+
+def parse_networks(given: str) -> Networks:
+    return [ipaddress.ip_network(entry) for entry in split_by_commas(given)]
+
+
 def split_by_commas(given: str) -> list[str]:
     return [entry.strip() for entry in given.split(",") if entry.strip()]
 

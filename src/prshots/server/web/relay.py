@@ -16,6 +16,7 @@ import h11
 import structlog
 from starlette.exceptions import HTTPException
 
+from prshots.server.http.client_address import FORWARDED_FOR
 from prshots.server.http.error_boundary import REQUEST_ID, Message, Receive, Send, leave_body_unread
 from prshots.server.observability.outages import Outage
 
@@ -67,6 +68,8 @@ def outgoing_request(scope: Message, prefix: bytes = b"") -> tuple[h11.Request, 
     if chunked:  # a Content-Length is then meaningless
         headers = [header for header in headers if header[0] != b"content-length"]
         headers.append((b"transfer-encoding", b"chunked"))
+    if scope.get("client"):
+        headers.append((FORWARDED_FOR, scope["client"][0].encode()))
     has_body = chunked or any(name == b"content-length" and value != b"0" for name, value in headers)
     target = prefix + scope["raw_path"] + (b"?" + scope["query_string"] if scope["query_string"] else b"")
     # Some clients send bytes that are invalid in a target. Percent-encode them.

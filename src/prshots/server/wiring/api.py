@@ -146,6 +146,7 @@ def build_api(
         readiness=engines.readiness(),
         start=services.outbox.start,
         close=close,
+        trusted_proxies=settings.trusted_networks,
         log_requests=settings.log_requests,
     )
 

@@ -37,6 +37,9 @@ _SET_MEMBER = sa.text(
     "ON CONFLICT (organization_id, user_id) DO UPDATE SET role = excluded.role"
 )
 
+_AS_STORED = {Role.MAINTAINER: "member"}
+"""The version before knows `member` and `owner`. It fails for others, so nobody gets more rights there."""
+
 _INVITATIONS = sa.select(
     *_ORGANIZATION, *USER, invitations.c.role, invitations.c.invited_by, invitations.c.created_at
 ).select_from(
@@ -173,7 +176,8 @@ class SqlPeople:
         return [Member(User(*row[:-1]), Role(row[-1])) for row in await self._database.rows(query)]
 
     async def set_member(self, organization_id: str, user_id: str, role: Role) -> None:
-        changing = {"organization_id": organization_id, "user_id": user_id, "role": role}
+        stored = _AS_STORED.get(role, role)
+        changing = {"organization_id": organization_id, "user_id": user_id, "role": stored}
 
         def change(connection: sa.Connection) -> None:
             if role is not Role.OWNER:
@@ -209,8 +213,13 @@ class SqlPeople:
     async def add_invitation(self, invitation: Invitation, most: int) -> None:
         organization_id = invitation.organization.id
         open_ones = sa.select(sa.func.count()).where(invitations.c.organization_id == organization_id)
-        row = {name: getattr(invitation, name) for name in ("role", "invited_by", "created_at")}
-        row |= {"organization_id": organization_id, "user_id": invitation.user.id}
+        row = {
+            "organization_id": organization_id,
+            "user_id": invitation.user.id,
+            "role": _AS_STORED.get(invitation.role, invitation.role),
+            "invited_by": invitation.invited_by,
+            "created_at": invitation.created_at,
+        }
 
         def add(connection: sa.Connection) -> None:
             if not _lock(connection, organizations, organization_id):

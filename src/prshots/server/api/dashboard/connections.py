@@ -6,7 +6,7 @@ from prshots.contract.forge_kinds import ForgeKind
 from prshots.server.api.dashboard import fields, view_types, views
 from prshots.server.api.dashboard.routing import Call, project_route
 from prshots.server.domain.outbox.models import Connection
-from prshots.server.domain.projects.models import Project
+from prshots.server.domain.projects.models import Project, Role
 
 _PATH = "/connection"
 
@@ -38,7 +38,7 @@ async def put_connection(call: Call, project: Project) -> view_types.ConnectionR
     )
     connection = await call.services.forges.connect(connection, validate.root(url), token)
     # The check takes seconds. Somebody who is no longer an owner gets a 403 or 404.
-    await call.services.organizations.project(call.user, project.id, as_owner=True)
+    await call.services.organizations.project(call.user, project.id, Role.OWNER)
     await call.services.connections.put(connection)
     return {"connection": _view(call, connection)}
 
@@ -54,6 +54,6 @@ def _view(call: Call, connection: Connection) -> view_types.ConnectionView:
 
 ROUTES = (
     project_route("GET", _PATH, show_connection),
-    project_route("PUT", _PATH, put_connection, as_owner=True),
-    project_route("DELETE", _PATH, remove_connection, as_owner=True),
+    project_route("PUT", _PATH, put_connection, needs=Role.OWNER),
+    project_route("DELETE", _PATH, remove_connection, needs=Role.OWNER),
 )

@@ -6,7 +6,7 @@ from prshots.contract.errors import NotFoundError
 from prshots.server.api.dashboard import fields, view_types, views
 from prshots.server.api.dashboard.fields import next_cursor
 from prshots.server.api.dashboard.routing import Call, as_not_found, project_route
-from prshots.server.domain.projects.models import Project
+from prshots.server.domain.projects.models import Project, Role
 
 PAGE = 60
 
@@ -25,7 +25,7 @@ async def create_token(call: Call, project: Project) -> view_types.NewTokenView:
         project, label, created_by=call.user.login, creator_id=call.user.id
     )
     # A member who was removed in the meantime gets a 404, and nobody the secret.
-    await call.services.organizations.project(call.user, project.id)
+    await call.services.organizations.project(call.user, project.id, Role.MAINTAINER)
     return {"token": views.token_view(token), "secret": secret}
 
 
@@ -58,10 +58,10 @@ async def unpin_trust(call: Call, project: Project) -> view_types.DoneView:
 
 
 ROUTES = (
-    project_route("GET", "/tokens", list_tokens),
+    project_route("GET", "/tokens", list_tokens, needs=Role.MAINTAINER),
     project_route("POST", "/tokens", create_token, HTTPStatus.CREATED),
     project_route("DELETE", "/tokens/{token_id}", revoke_token),
-    project_route("GET", "/trusts", list_trusts),
+    project_route("GET", "/trusts", list_trusts, needs=Role.MAINTAINER),
     project_route("POST", "/trusts", create_trust, HTTPStatus.CREATED),
     project_route("DELETE", "/trusts/{trust_id}", remove_trust),
     project_route("DELETE", "/trusts/{trust_id}/pins", unpin_trust),

@@ -4,7 +4,7 @@ from prshots.server.api.dashboard import fields, view_types, views
 from prshots.server.api.dashboard.fields import MAX_INTEGER, next_cursor
 from prshots.server.api.dashboard.routing import Call, project_route, pull_request_route
 from prshots.server.domain.images.models import ShotKey
-from prshots.server.domain.projects.models import Access, Project
+from prshots.server.domain.projects.models import Access, Project, Role
 
 PAGE = 60
 SHOTS_PAGE = 150
@@ -118,5 +118,5 @@ ROUTES = (
     project_route("GET", "/baselines/images", list_baseline_images),
     project_route("GET", "/baselines/history", list_baseline_history),
     project_route("DELETE", "/images/{image_id}", delete_image),
-    project_route("POST", "/thumbnails", make_thumbnails),
+    project_route("POST", "/thumbnails", make_thumbnails, needs=Role.VIEWER),
 )

@@ -83,7 +83,7 @@ async def list_invitations(call: Call) -> view_types.InvitationListView:
 
 async def invite(call: Call) -> view_types.InvitationView:
     body = await call.body()
-    login, role = fields.text(body, "login"), fields.choice(Role, body.get("role", Role.MEMBER), "role")
+    login, role = fields.text(body, "login"), fields.choice(Role, body.get("role", Role.VIEWER), "role")
     organization_id = call.path("organization_id")
     invitation = await call.services.organizations.invite(call.user, organization_id, login, role)
     return _invitation_view(call, invitation)

@@ -10,7 +10,7 @@ from prshots.server.api.dashboard.fields import next_cursor
 from prshots.server.api.dashboard.routing import Call, DashboardRoute, project_route
 from prshots.server.api.fields import flag_of
 from prshots.server.domain.images.models import SECONDS_PER_DAY
-from prshots.server.domain.projects.models import DayOfUploads, Project, ProjectSummary
+from prshots.server.domain.projects.models import DayOfUploads, Project, ProjectSummary, Role
 from prshots.server.domain.projects.service import ProjectChanges
 
 PAGE = 24
@@ -35,7 +35,9 @@ async def list_projects(call: Call) -> view_types.ProjectListView:
 
 async def create_project(call: Call) -> view_types.ProjectView:
     body = await call.body()
-    organization, _ = await call.services.organizations.find(call.user, fields.text(body, "organization_id"))
+    organization = await call.services.organizations.find_for(
+        call.user, fields.text(body, "organization_id"), Role.MAINTAINER
+    )
     project = await call.services.projects.create_project(
         fields.text(body, "name"), organization=organization
     )
@@ -84,9 +86,7 @@ async def would_expire(call: Call, project: Project) -> view_types.WouldExpireVi
     return {"images": count, "bytes": size}
 
 
-async def delete_project(call: Call) -> view_types.ProjectDeletionView:
-    organizations = call.services.organizations
-    project = await organizations.project(call.user, call.path("project_id"), as_owner=True)
+async def delete_project(call: Call, project: Project) -> view_types.ProjectDeletionView:
     if fields.text(await call.body(), "name") != project.name:
         raise InvalidInputError("the name does not match: type the project's name exactly as shown")
     return {"remaining": await call.services.images.remove_project(project, DELETION_SECONDS)}
@@ -137,7 +137,7 @@ ROUTES = (
     DashboardRoute("POST", "/projects", create_project, HTTPStatus.CREATED),
     DashboardRoute("GET", "/projects/{project_id}", show_project),
     project_route("PATCH", "", change_project),
-    DashboardRoute("POST", "/projects/{project_id}/delete", delete_project),
+    project_route("POST", "/delete", delete_project, needs=Role.OWNER),
     project_route("GET", "/would-expire", would_expire),
     DashboardRoute("GET", "/projects/{project_id}/usage", usage),
     project_route("GET", "/outbox", show_outbox),

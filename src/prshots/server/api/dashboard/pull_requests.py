@@ -11,7 +11,7 @@ from prshots.server.api.dashboard.fields import next_cursor
 from prshots.server.api.dashboard.routing import Call, project_route, pull_request_route
 from prshots.server.api.decisions import MAX_DECISION_BYTES, read_decision
 from prshots.server.domain.images.models import PullRequestRecord
-from prshots.server.domain.projects.models import Project
+from prshots.server.domain.projects.models import Project, Role
 from prshots.server.domain.review.models import Decision
 
 PAGE = 30
@@ -101,5 +101,5 @@ ROUTES = (
     pull_request_route("GET", "/comparison", show_comparison, version_of_comparison),
     pull_request_route("GET", "/comment", comment),
     pull_request_route("POST", "/expire", expire),
-    pull_request_route("POST", "/decisions", decide),
+    pull_request_route("POST", "/decisions", decide, needs=Role.REVIEWER),
 )

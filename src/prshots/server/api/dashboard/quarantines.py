@@ -5,7 +5,7 @@ from http import HTTPStatus
 from prshots.server.api.dashboard import fields, view_types, views
 from prshots.server.api.dashboard.routing import Call, project_route
 from prshots.server.api.fields import shot_of
-from prshots.server.domain.projects.models import Project
+from prshots.server.domain.projects.models import Project, Role
 
 
 async def list_noise(call: Call, project: Project) -> view_types.NoiseView:
@@ -36,6 +36,6 @@ async def end_quarantine(call: Call, project: Project) -> view_types.DoneView:
 ROUTES = (
     project_route("GET", "/noise", list_noise),
     project_route("GET", "/quarantines", list_quarantines),
-    project_route("POST", "/quarantines", quarantine, HTTPStatus.CREATED),
-    project_route("DELETE", "/quarantines/{quarantine_id}", end_quarantine),
+    project_route("POST", "/quarantines", quarantine, HTTPStatus.CREATED, needs=Role.REVIEWER),
+    project_route("DELETE", "/quarantines/{quarantine_id}", end_quarantine, needs=Role.REVIEWER),
 )

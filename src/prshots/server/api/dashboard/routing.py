@@ -1,8 +1,9 @@
 """The steps that all dashboard routes share.
 
 A handler runs only for a signed-in user. A request that changes something must come from the dashboard's own
-pages. A handler under a project's path gets the project only if the user may see it. Other people's data gets
-the same 404 as data that doesn't exist.
+pages. A handler under a project's path gets the project only if the user has the role that the route needs:
+by default, to read, `viewer`, and to change something, `maintainer`. Other people's data gets the same 404 as
+data that doesn't exist.
 """
 
 import contextlib
@@ -37,7 +38,7 @@ from prshots.server.domain.people.models import User
 from prshots.server.domain.people.organizations import Organizations
 from prshots.server.domain.people.sign_in import SignIn
 from prshots.server.domain.projects.keyless import Trusts
-from prshots.server.domain.projects.models import Project
+from prshots.server.domain.projects.models import Project, Role
 from prshots.server.domain.projects.service import Projects
 from prshots.server.domain.review.noise_service import Noise
 from prshots.server.domain.review.service import Reviews
@@ -141,20 +142,25 @@ def project_route(
     handler: ProjectHandler,
     status: HTTPStatus = HTTPStatus.OK,
     *,
-    as_owner: bool = False,
+    needs: Role | None = None,
 ) -> DashboardRoute:
     """Return a route under a project's path. The handler receives the project."""
+    needed = needs or (Role.VIEWER if method == "GET" else Role.MAINTAINER)
 
     async def with_project(call: Call) -> Answer:
-        organizations, project_id = call.services.organizations, call.path("project_id")
-        project = await organizations.project(call.user, project_id, as_owner=as_owner)
+        project = await call.services.organizations.project(call.user, call.path("project_id"), needed)
         return await handler(call, project)
 
     return DashboardRoute(method, f"/projects/{{project_id}}{path}", with_project, status)
 
 
 def pull_request_route(
-    method: Method, path: str, handler: PullRequestHandler, version: Version | None = None
+    method: Method,
+    path: str,
+    handler: PullRequestHandler,
+    version: Version | None = None,
+    *,
+    needs: Role | None = None,
 ) -> DashboardRoute:
     """Return a route under a pull request's path. The handler receives the project and the number.
 
@@ -174,7 +180,7 @@ def pull_request_route(
             return unchanged
         return _reply(call.request, await handler(call, project, number), tag=tag)
 
-    return project_route(method, f"/pulls/{{pr_number}}{path}", with_number)
+    return project_route(method, f"/pulls/{{pr_number}}{path}", with_number, needs=needs)
 
 
 def starlette_routes(

@@ -1,14 +1,14 @@
 """Organizations, their members, and the permissions of each role.
 
-Members see and use an organization's projects. Owners also manage its members and delete its projects. To
-everyone else, the organization and its projects don't appear to exist. Nobody becomes a member without
-accepting an invitation: otherwise a stranger's organization could appear among a user's own.
+`Role` says what members may do. To everyone else, the organization and its projects don't appear to exist.
+Nobody becomes a member without accepting an invitation: otherwise a stranger's organization could appear
+among a user's own.
 """
 
 import secrets
 import time
 
-from prshots.contract.errors import ConflictError, ForbiddenError, NotFoundError
+from prshots.contract.errors import ConflictError, NotFoundError
 from prshots.server.domain.people.allow_list import split_provider
 from prshots.server.domain.people.models import Invitation, Member, User
 from prshots.server.domain.people.ports import People
@@ -43,8 +43,14 @@ class Organizations:
             raise NotFoundError("not found")
         return found
 
-    async def project(self, user: User, project_id: str, *, as_owner: bool = False) -> Project:
-        """Return a project that the user may use or, `as_owner`, manage.
+    async def find_for(self, user: User, organization_id: str, needed: Role) -> Organization:
+        """Return the organization if the user has this role. Raises NotFoundError, ForbiddenError."""
+        organization, role = await self.find(user, organization_id)
+        role.require(needed)
+        return organization
+
+    async def project(self, user: User, project_id: str, needed: Role) -> Project:
+        """Return a project in which the user has this role.
 
         Raises NotFoundError, even for other people's projects, and ForbiddenError.
         """
@@ -52,8 +58,7 @@ class Organizations:
         if found is None:
             raise NotFoundError("not found")
         project, role = found
-        if as_owner:
-            _require_owner(role)
+        role.require(needed)
         return project
 
     async def create(self, user: User, name: str) -> Organization:
@@ -65,7 +70,7 @@ class Organizations:
 
     async def delete(self, user: User, organization_id: str) -> None:
         """Delete an organization. Raises NotFoundError, ForbiddenError, ConflictError if it has projects."""
-        organization = await self._find_owned(user, organization_id)
+        organization = await self.find_for(user, organization_id, Role.OWNER)
         if organization.personal or organization.id == LOCAL_ORGANIZATION:
             raise ConflictError(f"personal organizations and {LOCAL_ORGANIZATION!r} cannot be deleted")
         await self._people.remove_organization(organization.id)
@@ -78,7 +83,7 @@ class Organizations:
 
     async def invite(self, user: User, organization_id: str, login: str, role: Role) -> Invitation:
         """Invite a person by `[provider:]login`. Raises NotFoundError, ForbiddenError, ConflictError."""
-        organization = await self._find_owned(user, organization_id)
+        organization = await self.find_for(user, organization_id, Role.OWNER)
         if organization.personal:
             raise ConflictError("a personal organization has no other members: create one to share projects")
         invited = await self._user_of_login(login)
@@ -102,7 +107,7 @@ class Organizations:
 
     async def change_role(self, user: User, organization_id: str, member_id: str, role: Role) -> None:
         """Change a role. Raises NotFoundError, ForbiddenError, or ConflictError for the last owner."""
-        organization = await self._find_owned(user, organization_id)
+        organization = await self.find_for(user, organization_id, Role.OWNER)
         if await self._people.organization_of(member_id, organization.id) is None:
             raise NotFoundError("not found")
         await self._people.set_member(organization.id, member_id, role)
@@ -113,7 +118,7 @@ class Organizations:
         """Return the tokens that would be revoked with the member's removal, with their projects' names."""
         organization, role = await self.find(user, organization_id)
         if member_id != user.id:
-            _require_owner(role)
+            role.require(Role.OWNER)
         return await self._overview.tokens_of_member(organization.id, member_id, SHOWN_TOKENS)
 
     async def remove_member(
@@ -124,15 +129,10 @@ class Organizations:
         Users may leave and decline, but only an owner may keep the tokens.
         """
         if member_id != user.id or keep_tokens:
-            await self._find_owned(user, organization_id)
+            await self.find_for(user, organization_id, Role.OWNER)
         revoke_tokens_at = None if keep_tokens else int(time.time())
         if not await self._people.remove_member(organization_id, member_id, revoke_tokens_at):
             raise NotFoundError("not found")
-
-    async def _find_owned(self, user: User, organization_id: str) -> Organization:
-        organization, role = await self.find(user, organization_id)
-        _require_owner(role)
-        return organization
 
     async def _user_of_login(self, login: str) -> User:
         provider, name = split_provider(login.strip())
@@ -145,8 +145,3 @@ class Organizations:
             names = " or ".join(f"{user.provider}:{user.login}" for user in found)
             raise ConflictError(f"more than one person is called {name!r}: use {names}")
         return found[0]
-
-
-def _require_owner(role: Role) -> None:
-    if role is not Role.OWNER:
-        raise ForbiddenError("only an owner of the organization may do this")

@@ -166,8 +166,37 @@ class DayOfUploads:
 
 
 class Role(StrEnum):
+    """What a member may do, from the least to the most. Each role includes those before it."""
+
+    VIEWER = "viewer"
+    """Looks."""
+    REVIEWER = "reviewer"
+    """Decides about changes."""
+    MAINTAINER = "maintainer"
+    """Manages projects, tokens, trusts and retention, and deletes images."""
     OWNER = "owner"
-    MEMBER = "member"
+    """Manages members, webhooks and connections, reads the audit log, and deletes projects."""
+
+    @classmethod
+    def _missing_(cls, value: object) -> "Role | None":
+        """Accept the name that maintainers had before."""
+        return cls.MAINTAINER if value == "member" else None
+
+    def includes(self, needed: "Role") -> bool:
+        ranks = list(Role)
+        return ranks.index(self) >= ranks.index(needed)
+
+    def require(self, needed: "Role") -> None:
+        """Raise ForbiddenError unless this role includes the needed one."""
+        if not self.includes(needed):
+            raise ForbiddenError(_ONLY[needed])
+
+
+_ONLY = {
+    Role.REVIEWER: "only a reviewer, maintainer or owner of the organization may do this",
+    Role.MAINTAINER: "only a maintainer or owner of the organization may do this",
+    Role.OWNER: "only an owner of the organization may do this",
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,8 @@ from typing import TypedDict, Unpack
 
 from prshots.contract.errors import InvalidInputError, NotFoundError, UnauthorizedError
 from prshots.contract.limits import UPLOAD_TOKEN, Policy
+from prshots.server.domain.audit.acting import act_as
+from prshots.server.domain.audit.models import ActorKind
 from prshots.server.domain.projects.credentials import LastUse, hash_of, new_upload_token
 from prshots.server.domain.projects.models import (
     LOCAL_ORGANIZATION,
@@ -119,6 +121,7 @@ class Projects:
             await self._last_use.note(token.id, token.last_used_at or 0, now, token=token.id)
         elif token.expires_at <= now:
             raise UnauthorizedError("unauthorized")
+        act_as(ActorKind.TOKEN, token.id, token.label or token.hint)
         return Access(
             project,
             only_pr=token.pr_number or None,

@@ -5,6 +5,7 @@ switches once per statement, and again for BEGIN, COMMIT and cleanup. A look-up 
 """
 
 import contextlib
+import contextvars
 import fcntl
 import os
 import re
@@ -195,8 +196,11 @@ class Database:
 
     async def write(self, work: Callable[[Connection], T]) -> T:
         """Run work in a transaction that is durably committed on return. The work may run more than once."""
+        context = contextvars.copy_context()  # tells the thread who acts
         with timed(WRITE, self.outage, "write"):
-            return await self._in_thread(self._writers, lambda: self._write(work), errors.RecordsUnsureError)
+            return await self._in_thread(
+                self._writers, lambda: context.run(self._write, work), errors.RecordsUnsureError
+            )
 
     async def rows(self, query: Executable | Prepared, **given: object) -> Sequence[Any]:
         if isinstance(query, Prepared):
@@ -231,8 +235,11 @@ class Database:
             return work(connection)
 
     def _write(self, work: Callable[[Connection], T]) -> T:
-        with self._turn, self._writing.connection() as connection, connection.begin():
-            return work(connection)
+        with self._turn, self._writing.connection() as connection:
+            with connection.begin():
+                done = begin_work(connection, work)
+            end_work(connection)
+            return done
 
     async def _in_thread(
         self, threads: ThreadPoolExecutor, work: Callable[[], T], overdue: type[errors.RecordsError]
@@ -248,6 +255,26 @@ class Database:
             except deadlines.OverdueError as error:
                 kind = overdue if error.has_begun else errors.RecordsError
                 raise kind(f"the database did not answer: {error}") from error
+
+
+_AFTER_COMMIT = "prshots.after_commit"
+
+
+def after_commit(connection: Connection, call: Callable[[], object]) -> None:
+    """Call this once the transaction in which `work` runs is committed."""
+    connection.info[_AFTER_COMMIT].append(call)
+
+
+def begin_work(connection: Connection, work: Callable[[Connection], T]) -> T:
+    """Run work in a transaction. What an earlier attempt wanted to call after its commit is forgotten."""
+    connection.info[_AFTER_COMMIT] = []
+    return work(connection)
+
+
+def end_work(connection: Connection) -> None:
+    """Make the calls that wait for the commit."""
+    for call in connection.info.pop(_AFTER_COMMIT):
+        call()
 
 
 class _PermanentConnection:

@@ -8,7 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.types import TypeEngine
 
-SCHEMA_VERSION = "0021"
+SCHEMA_VERSION = "0026"
 """The newest migration. Every start compares it, to load Alembic only when there is work to do."""
 
 metadata = sa.MetaData()
@@ -44,6 +44,8 @@ organizations = sa.Table(
     sa.Column("name", text(), nullable=False, unique=True),
     sa.Column("personal", sa.Boolean, nullable=False),
     sa.Column("created_at", sa.BigInteger, nullable=False),
+    # How many bytes its projects may store, or NULL for the service's limit.
+    sa.Column("quota_bytes", sa.BigInteger),
 )
 
 users = sa.Table(
@@ -59,12 +61,15 @@ users = sa.Table(
     sa.UniqueConstraint("provider", "subject", name="users_subject"),
 )
 
+# A maintainer is stored as `member`, the name that the version before knows. `from_group`: they joined
+# through a group of their login provider, and leave with it.
 members = sa.Table(
     "members",
     metadata,
     sa.Column("organization_id", sa.ForeignKey("organizations.id"), primary_key=True),
     sa.Column("user_id", sa.ForeignKey("users.id"), primary_key=True),
     sa.Column("role", text(16), nullable=False),
+    sa.Column("from_group", sa.Boolean, nullable=False),
 )
 
 # Open invitations. `invited_by` is a login. There are no foreign keys: a move replaces rows of organizations
@@ -111,6 +116,7 @@ projects = sa.Table(
     # The verdicts that need a decision, joined by commas.
     sa.Column("review_verdicts", text(), nullable=False),
     sa.Column("four_eyes", sa.Boolean, nullable=False),
+    sa.Column("quota_bytes", sa.BigInteger),
     sa.UniqueConstraint("organization_id", "name", name="projects_name"),
 )
 
@@ -149,6 +155,7 @@ tokens = sa.Table(
     sa.Column("pr_number", sa.Integer),
     sa.Column("branch", text()),
     sa.Column("creator_id", text(32)),
+    sa.Column("revoked_by", text()),
 )
 
 # `kind` is an `ImageKind`. Only images of pull requests have a `pr_number`; for others it is 0. A before
@@ -489,4 +496,132 @@ outbox = sa.Table(
     sa.Column("holder", text(32), nullable=False),
     sa.Column("lease_until", sa.BigInteger, nullable=False),
     sa.Column("sent", text(), nullable=False),
+)
+
+# Who did what. Rows are only added, except that old ones are removed. `organization_id` is empty for acts on
+# the whole installation. `actor_kind` is an `ActorKind`, and `details` a JSON object. Outlives everything
+# that it names, so it holds names as well as ids.
+audit_log = sa.Table(
+    "audit_log",
+    metadata,
+    sa.Column("seq", _Sequence, primary_key=True, autoincrement=True),
+    sa.Column("at", sa.BigInteger, nullable=False),
+    sa.Column("organization_id", text(32), nullable=False),
+    sa.Column("project_id", text(32), nullable=False),
+    sa.Column("project", text(), nullable=False),
+    sa.Column("actor_kind", text(16), nullable=False),
+    sa.Column("actor_id", text(32), nullable=False),
+    sa.Column("actor", text(), nullable=False),
+    sa.Column("address", text(64), nullable=False),
+    sa.Column("action", text(32), nullable=False),
+    sa.Column("target", text(), nullable=False),
+    sa.Column("details", text(), nullable=False),
+)
+
+# Groups of a login provider whose members join an organization when they sign in. `name` is in lower case.
+organization_groups = sa.Table(
+    "organization_groups",
+    metadata,
+    sa.Column("organization_id", text(32), primary_key=True),
+    sa.Column("provider", text(16), primary_key=True),
+    sa.Column("name", text(), primary_key=True),
+    sa.Column("role", text(16), nullable=False),
+    sa.Column("created_by", text(), nullable=False),
+    sa.Column("created_at", sa.BigInteger, nullable=False),
+)
+
+# The groups that the login provider named at a user's last sign-in, in lower case.
+user_groups = sa.Table(
+    "user_groups",
+    metadata,
+    sa.Column("user_id", text(32), primary_key=True),
+    sa.Column("name", text(), primary_key=True),
+)
+
+# Links that let one person join an organization. Using or revoking a link removes its row.
+invitation_links = sa.Table(
+    "invitation_links",
+    metadata,
+    sa.Column("id", text(32), primary_key=True),
+    sa.Column("organization_id", text(32), nullable=False),
+    sa.Column("sha256", text(64), nullable=False, unique=True),
+    sa.Column("role", text(16), nullable=False),
+    sa.Column("created_by", text(), nullable=False),
+    sa.Column("created_at", sa.BigInteger, nullable=False),
+    sa.Column("expires_at", sa.BigInteger, nullable=False),
+)
+
+# Links that show one pull request's changes to people without an account. `ended_at` is set when somebody
+# revokes the link (`ended_by`) or when the pull request closes (`ended_by` is empty).
+share_links = sa.Table(
+    "share_links",
+    metadata,
+    sa.Column("id", text(32), primary_key=True),
+    sa.Column("project_id", text(32), nullable=False),
+    sa.Column("pr_number", sa.Integer, nullable=False),
+    sa.Column("sha256", text(64), nullable=False, unique=True),
+    sa.Column("created_by", text(), nullable=False),
+    sa.Column("created_at", sa.BigInteger, nullable=False),
+    sa.Column("expires_at", sa.BigInteger, nullable=False),
+    sa.Column("ended_at", sa.BigInteger),
+    sa.Column("ended_by", text(), nullable=False),
+)
+
+# Where events go. `project_id` is empty for all projects of the organization. `events` are joined by commas.
+# `secret` is encrypted with the signing key `kid`. Until `old_until`, messages are also signed with the
+# `old_secret`.
+webhooks = sa.Table(
+    "webhooks",
+    metadata,
+    sa.Column("id", text(32), primary_key=True),
+    sa.Column("organization_id", text(32), nullable=False),
+    sa.Column("project_id", text(32), nullable=False),
+    sa.Column("url", text(), nullable=False),
+    sa.Column("format", text(16), nullable=False),
+    sa.Column("events", text(), nullable=False),
+    sa.Column("kid", text(32), nullable=False),
+    sa.Column("secret", text(), nullable=False),
+    sa.Column("old_kid", text(32), nullable=False),
+    sa.Column("old_secret", text(), nullable=False),
+    sa.Column("old_until", sa.BigInteger, nullable=False),
+    sa.Column("created_by", text(), nullable=False),
+    sa.Column("created_at", sa.BigInteger, nullable=False),
+)
+
+# The messages of webhooks, kept after they are sent. `id` is the `webhook-id`. `cause` is a JSON object that
+# was recorded with the cause. `payload` is the body, or empty until the first attempt writes it. `due_at` is
+# NULL while nothing waits. A `holder` sends until `lease_until`. `status` and `reply` are the receiver's
+# answer to the last attempt.
+webhook_deliveries = sa.Table(
+    "webhook_deliveries",
+    metadata,
+    sa.Column("seq", _Sequence, primary_key=True, autoincrement=True),
+    sa.Column("id", text(48), nullable=False, unique=True),
+    sa.Column("webhook_id", text(32), nullable=False),
+    sa.Column("project_id", text(32), nullable=False),
+    sa.Column("pr_number", sa.Integer, nullable=False),
+    sa.Column("event", text(16), nullable=False),
+    sa.Column("cause", text(), nullable=False),
+    sa.Column("payload", text(), nullable=False),
+    sa.Column("created_at", sa.BigInteger, nullable=False),
+    sa.Column("due_at", sa.BigInteger),
+    sa.Column("first_due_at", sa.BigInteger, nullable=False),
+    sa.Column("attempts", sa.Integer, nullable=False),
+    sa.Column("holder", text(32), nullable=False),
+    sa.Column("lease_until", sa.BigInteger, nullable=False),
+    sa.Column("sent_at", sa.BigInteger),
+    sa.Column("status", sa.Integer, nullable=False),
+    sa.Column("reply", text(), nullable=False),
+    sa.Column("error", text(), nullable=False),
+)
+
+# What a project's files took on a day (in days since 1970, UTC), by the kind of file. A sweep measures it.
+usage_by_day = sa.Table(
+    "usage_by_day",
+    metadata,
+    sa.Column("project_id", text(32), primary_key=True),
+    sa.Column("day", sa.Integer, primary_key=True),
+    sa.Column("kind", text(16), primary_key=True),
+    sa.Column("files", sa.BigInteger, nullable=False),
+    sa.Column("bytes", sa.BigInteger, nullable=False),
 )

@@ -20,6 +20,7 @@ from prshots.server.adapters.sql.database.database import Database
 from prshots.server.adapters.sql.database.prepared import Prepared
 from prshots.server.adapters.sql.database.row_locks import lock_project
 from prshots.server.adapters.sql.database.schema import (
+    audit_log,
     images,
     metadata,
     project_totals,
@@ -123,7 +124,7 @@ class SqlProjects:
             if _has_images(connection, project_id):
                 return False
             for table in reversed(metadata.sorted_tables):  # tables that refer to another table come first
-                if "project_id" in table.c and table is not images:
+                if "project_id" in table.c and table not in {images, audit_log}:
                     connection.execute(delete_from(table).where(table.c.project_id == project_id))
             connection.execute(delete_from(projects).where(projects.c.id == project_id))
             return True

@@ -1,0 +1,13 @@
+"""Add the quotas of projects."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0026"
+down_revision = "0025"
+step = "expand"
+oldest = "0012"
+
+
+def upgrade() -> None:
+    op.add_column("projects", sa.Column("quota_bytes", sa.BigInteger))

@@ -1,0 +1,1 @@
+"""Who did what: the audit log's entries, and who is acting now."""

@@ -1,0 +1,104 @@
+"""The entries of the audit log."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+
+class ActorKind(StrEnum):
+    PERSON = "person"
+    TOKEN = "token"  # noqa: S105 - not a password
+    OPERATOR = "operator"
+    """Someone who runs `prshots` on the command line."""
+    SERVICE = "service"
+    """The service itself: a sweep, or a request from someone whom it doesn't know."""
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """Who acts. `name` is a login, a token's label or the operator's account on the machine.
+
+    `address` is the IP address that the request came from, or empty outside requests.
+    """
+
+    kind: ActorKind = ActorKind.SERVICE
+    id: str = ""
+    name: str = ""
+    address: str = ""
+
+
+class Action(StrEnum):
+    """What can be recorded, as `subject.verb`."""
+
+    SIGNED_IN = "person.signed_in"
+    SIGNED_OUT_EVERYWHERE = "person.signed_out_everywhere"
+    ORGANIZATION_CREATED = "organization.created"
+    ORGANIZATION_DELETED = "organization.deleted"
+    MEMBER_INVITED = "member.invited"
+    MEMBER_JOINED = "member.joined"
+    MEMBER_ROLE_CHANGED = "member.role_changed"
+    MEMBER_REMOVED = "member.removed"
+    INVITATION_WITHDRAWN = "invitation.withdrawn"
+    INVITATION_LINK_CREATED = "invitation_link.created"
+    INVITATION_LINK_REVOKED = "invitation_link.revoked"
+    GROUP_ADDED = "group.added"
+    GROUP_REMOVED = "group.removed"
+    PROJECT_CREATED = "project.created"
+    PROJECT_CHANGED = "project.changed"
+    PROJECT_DELETED = "project.deleted"
+    TOKEN_CREATED = "token.created"  # noqa: S105 - not a password
+    TOKEN_REVOKED = "token.revoked"  # noqa: S105 - not a password
+    TRUST_ADDED = "trust.added"
+    TRUST_REMOVED = "trust.removed"
+    TRUST_UNPINNED = "trust.unpinned"
+    IMAGE_DELETED = "image.deleted"
+    PULL_REQUEST_CLOSED = "pull_request.closed"
+    PULL_REQUEST_DELETED = "pull_request.deleted"
+    DECIDED = "decision.made"
+    QUARANTINE_STARTED = "quarantine.started"
+    QUARANTINE_ENDED = "quarantine.ended"
+    CONNECTION_SET = "connection.set"
+    CONNECTION_REMOVED = "connection.removed"
+    WEBHOOK_CREATED = "webhook.created"
+    WEBHOOK_CHANGED = "webhook.changed"
+    WEBHOOK_SECRET_ROTATED = "webhook.secret_rotated"  # noqa: S105 - not a password
+    WEBHOOK_DELETED = "webhook.deleted"
+    SHARE_LINK_CREATED = "share_link.created"
+    SHARE_LINK_REVOKED = "share_link.revoked"
+    QUOTA_CHANGED = "quota.changed"
+    KEY_CREATED = "key.created"
+    KEY_ROTATED = "key.rotated"
+    KEY_RETIRED = "key.retired"
+    INSTALLATION_MOVED = "installation.moved"
+    INSTALLATION_RESTORED = "installation.restored"
+    SWEEP_DELETED = "sweep.deleted"
+
+
+@dataclass(frozen=True, slots=True)
+class AuditEntry:
+    """One act. `target` says what it was done to, and `details` what changed.
+
+    `organization_id` is empty for acts on the whole installation. `project` is the project's name at that
+    time.
+    """
+
+    seq: int
+    at: int
+    organization_id: str
+    project_id: str
+    project: str
+    actor: Actor
+    action: str
+    target: str
+    details: Mapping[str, object]
+
+
+class AuditFilter(NamedTuple):
+    """Which entries to return. Empty fields match all. `action` also matches a subject, such as `token`."""
+
+    actor: str = ""
+    action: str = ""
+    project_id: str = ""
+    since: int | None = None
+    until: int | None = None
