@@ -4,7 +4,7 @@
  * Generated from src/prshots/server/api: change the types there and run `make format`.
  */
 
-export type Role = "owner" | "member";
+export type Role = "viewer" | "reviewer" | "maintainer" | "owner";
 export type Policy = "pr_close" | "retain_days" | "manual";
 export type Verdict = "changed" | "moved" | "new" | "removed" | "failed" | "unchanged";
 export type ComparisonState = "running" | "compared" | "no_baseline" | "incomplete" | "failed";

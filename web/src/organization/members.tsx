@@ -174,7 +174,7 @@ function RoleChoice({ member, manages, busy, onChange }: RoleChoiceProps) {
         void onChange(role);
       }}
     >
-      <option value="member">Member</option>
+      <option value="maintainer">Member</option>
       <option value="owner">Owner</option>
     </select>
   );
@@ -182,7 +182,7 @@ function RoleChoice({ member, manages, busy, onChange }: RoleChoiceProps) {
 
 function Invite({ path, onInvited }: { path: string; onInvited: () => Promise<void> }) {
   const [login, setLogin] = useState("");
-  const [role, setRole] = useState<Role>("member");
+  const [role, setRole] = useState<Role>("reviewer");
   const action = useAction({ inPlace: true });
   const invite = (event: Event) => {
     event.preventDefault();
@@ -212,7 +212,7 @@ function Invite({ path, onInvited }: { path: string; onInvited: () => Promise<vo
       <Field label="Role">
         {(field) => (
           <select {...field} value={role} onChange={(event) => setRole(event.currentTarget.value as Role)}>
-            <option value="member">Member</option>
+            <option value="maintainer">Member</option>
             <option value="owner">Owner</option>
           </select>
         )}

@@ -2,10 +2,11 @@ import { useState } from "preact/hooks";
 import { send } from "../lib/api";
 import { useLive } from "../lib/live";
 import { useMe } from "../lib/me";
+import { ROLE_TEXTS } from "../lib/roles";
 import { Link, navigate } from "../lib/router";
 import type { Me, Organization } from "../lib/types";
 import { NoAccessPage } from "../shell/no-access-page";
-import { Button, confirmDialog, NameField, PageHead, toast, useAction } from "../ui";
+import { Button, confirmDialog, NameField, OrganizationHead, toast, useAction } from "../ui";
 import { Members } from "./members";
 
 export function OrganizationPage({ organizationId }: { organizationId: string }) {
@@ -13,9 +14,9 @@ export function OrganizationPage({ organizationId }: { organizationId: string })
   if (!organization) return <NoAccessPage what="organization" />;
   return (
     <>
-      <PageHead title={organization.name} part="Members" crumbs={[{ href: "/", label: "Projects" }]}>
+      <OrganizationHead organization={organization} current="members">
         {describeRole(organization)}
-      </PageHead>
+      </OrganizationHead>
       {!organization.personal && <Members organization={organization} />}
       <YourOrganizations />
       {organization.role === "owner" && isDeletable(organization) && (
@@ -31,9 +32,11 @@ const isDeletable = ({ id, personal }: Organization): boolean => !personal && id
 function describeRole(organization: Organization): string {
   if (organization.personal)
     return "Your personal organization. You’re its only member. To share projects, create an organization.";
-  return organization.role === "owner"
-    ? "Members can see and use its projects. Owners can also manage members and delete projects."
-    : "You are a member. You can see and use its projects. Owners manage members.";
+  const { label, may } = ROLE_TEXTS[organization.role];
+  return `Your role is ${label.toLowerCase()}. A ${label.toLowerCase()} ${may}.`.replace(
+    "A owner",
+    "An owner",
+  );
 }
 
 function DeleteOrganization({ organization }: { organization: Organization }) {

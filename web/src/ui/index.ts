@@ -8,7 +8,7 @@ export { Field, NameField } from "./field";
 export * from "./icons";
 export { Menu } from "./menu";
 export { Mono, Time } from "./mono-and-time";
-export { PageHead, ProjectHead } from "./page-head";
+export { OrganizationHead, PageHead, ProjectHead } from "./page-head";
 export { SearchField } from "./search-field";
 export { Empty, Failed, FailedPage, Loading } from "./states";
 export { Toasts, toast } from "./toast";

@@ -1,7 +1,8 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
+import { includesRole } from "../lib/roles";
 import { Link, takeFocus } from "../lib/router";
-import type { Project } from "../lib/types";
+import type { Organization, Project, Role } from "../lib/types";
 
 interface Crumb {
   href: string;
@@ -50,46 +51,56 @@ export function PageHead({ title, part, crumbs = [], actions, children }: PageHe
   );
 }
 
-type ProjectTab =
-  | "pulls"
-  | "staged"
-  | "baselines"
-  | "noise"
-  | "quarantine"
-  | "usage"
-  | "tokens"
-  | "settings"
-  | "setup";
+interface Tab {
+  id: string;
+  path: string;
+  label: string;
+  /** The role that the tab's page needs. */
+  needs?: Role;
+}
 
 /** Few projects have staged screenshots, so the "Staged" tab is shown only on its own page. */
-const TABS: readonly { id: ProjectTab; path: string; label: string }[] = [
+const PROJECT_TABS = [
   { id: "pulls", path: "", label: "Pull requests" },
   { id: "staged", path: "/staged", label: "Staged" },
   { id: "baselines", path: "/baselines", label: "Baselines" },
   { id: "noise", path: "/noise", label: "Noise" },
   { id: "quarantine", path: "/quarantine", label: "Quarantine" },
   { id: "usage", path: "/usage", label: "Usage" },
-  { id: "tokens", path: "/tokens", label: "Tokens" },
-  { id: "settings", path: "/settings", label: "Settings" },
-  { id: "setup", path: "/setup", label: "Setup" },
-];
+  { id: "tokens", path: "/tokens", label: "Tokens", needs: "maintainer" },
+  { id: "settings", path: "/settings", label: "Settings", needs: "maintainer" },
+  { id: "setup", path: "/setup", label: "Setup", needs: "maintainer" },
+] as const satisfies readonly Tab[];
 
-function ProjectTabs({ project, current }: { project: Pick<Project, "id">; current: ProjectTab }) {
-  const tabs = useRef<HTMLElement>(null);
+const ORGANIZATION_TABS = [{ id: "members", path: "", label: "Members" }] as const satisfies readonly Tab[];
+
+interface TabsProps {
+  label: string;
+  tabs: readonly Tab[];
+  /** The path that the tabs' paths continue. */
+  base: string;
+  current: string;
+  role: Role;
+}
+
+function Tabs({ label, tabs, base, current, role }: TabsProps) {
+  const list = useRef<HTMLElement>(null);
   // biome-ignore lint/correctness/useExhaustiveDependencies: runs when the current tab changes
   useEffect(() => {
-    const link = tabs.current?.querySelector<HTMLElement>("[aria-current]");
-    if (tabs.current && link) tabs.current.scrollLeft = link.offsetLeft - tabs.current.clientWidth / 2;
+    const link = list.current?.querySelector<HTMLElement>("[aria-current]");
+    if (list.current && link) list.current.scrollLeft = link.offsetLeft - list.current.clientWidth / 2;
   }, [current]);
+  const isShown = ({ id, needs = "viewer" }: Tab) =>
+    id === current || (id !== "staged" && includesRole(role, needs));
   return (
-    <nav ref={tabs} class="tabs" aria-label="Project">
-      {TABS.filter(({ id }) => id !== "staged" || id === current).map(({ id, path, label }) => (
+    <nav ref={list} class="tabs" aria-label={label}>
+      {tabs.filter(isShown).map(({ id, path, label: title }) => (
         <Link
           key={id}
-          href={`/projects/${project.id}${path}`}
+          href={`${base}${path}`}
           {...(id === current ? { "aria-current": "page" as const } : {})}
         >
-          {label}
+          {title}
         </Link>
       ))}
     </nav>
@@ -99,7 +110,7 @@ function ProjectTabs({ project, current }: { project: Pick<Project, "id">; curre
 interface ProjectHeadProps {
   projectId: string;
   project: Project | undefined;
-  current: ProjectTab;
+  current: (typeof PROJECT_TABS)[number]["id"];
   actions?: ComponentChildren;
 }
 
@@ -109,11 +120,32 @@ export function ProjectHead({ projectId, project, current, actions }: ProjectHea
   if (project) {
     crumbs.push({ href: `/organizations/${project.organization.id}`, label: project.organization.name });
   }
-  const part = TABS.find(({ id }) => id === current)?.label ?? "";
+  const part = PROJECT_TABS.find(({ id }) => id === current)?.label ?? "";
+  const tabs = { label: "Project", tabs: PROJECT_TABS, base: `/projects/${projectId}`, current };
   return (
     <>
       <PageHead title={project?.name ?? "…"} part={part} crumbs={crumbs} actions={actions} />
-      <ProjectTabs project={{ id: projectId }} current={current} />
+      <Tabs {...tabs} role={project?.role ?? "viewer"} />
+    </>
+  );
+}
+
+interface OrganizationHeadProps {
+  organization: Organization;
+  current: (typeof ORGANIZATION_TABS)[number]["id"];
+  children?: ComponentChildren;
+}
+
+/** The head of every page of an organization. */
+export function OrganizationHead({ organization, current, children }: OrganizationHeadProps) {
+  const part = ORGANIZATION_TABS.find(({ id }) => id === current)?.label ?? "";
+  const tabs = { label: "Organization", tabs: ORGANIZATION_TABS, current };
+  return (
+    <>
+      <PageHead title={organization.name} part={part} crumbs={[{ href: "/", label: "Projects" }]}>
+        {children}
+      </PageHead>
+      <Tabs {...tabs} base={`/organizations/${organization.id}`} role={organization.role} />
     </>
   );
 }
