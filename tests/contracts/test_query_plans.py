@@ -240,7 +240,7 @@ async def look_at_token(stores: Stores) -> None:
     await stores.records.add_token(token)
     assert await stores.records.project_of_token(token.sha256)
     await stores.records.touch_token(token.id, NOW)
-    assert await stores.records.revoke_token(token.id, NOW, BIG.id)
+    assert await stores.records.revoke_token(token.id, NOW, "ann", BIG.id)
     assert await stores.records.tokens(BIG.id)
 
 

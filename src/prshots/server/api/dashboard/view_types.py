@@ -411,7 +411,10 @@ class TokenView(TypedDict):
     created_by: str
     """A login. Empty if the command line created the token."""
     last_used_at: int | None
+    expires_at: int | None
     revoked_at: int | None
+    revoked_by: str | None
+    """A login. Empty if the command line revoked the token, null if unknown."""
 
 
 class ConnectionView(TypedDict):

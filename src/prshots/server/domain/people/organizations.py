@@ -119,7 +119,9 @@ class Organizations:
         organization, role = await self.find(user, organization_id)
         if member_id != user.id:
             role.require(Role.OWNER)
-        return await self._overview.tokens_of_member(organization.id, member_id, SHOWN_TOKENS)
+        return await self._overview.tokens_of_member(
+            organization.id, member_id, int(time.time()), SHOWN_TOKENS
+        )
 
     async def remove_member(
         self, user: User, organization_id: str, member_id: str, *, keep_tokens: bool

@@ -2,7 +2,7 @@
 
 from dataclasses import asdict
 
-from sqlalchemy import Connection, bindparam, func, insert, select, update
+from sqlalchemy import Connection, bindparam, case, func, insert, select, update
 from sqlalchemy import delete as delete_from
 
 from prshots.contract.errors import NotFoundError
@@ -170,9 +170,15 @@ class SqlTokens:
         )
         return [UploadToken(*row) for row in await self._database.rows(query)]
 
-    async def revoke_token(self, token_id: str, now: int, project_id: str | None = None) -> bool:
-        first = func.coalesce(tokens.c.revoked_at, now)
-        revoking = update(tokens).where(tokens.c.id == token_id).values(revoked_at=first)
+    async def revoke_token(
+        self, token_id: str, now: int, revoked_by: str = "", project_id: str | None = None
+    ) -> bool:
+        is_first = tokens.c.revoked_at.is_(None)
+        first = {
+            "revoked_at": func.coalesce(tokens.c.revoked_at, now),
+            "revoked_by": case((is_first, revoked_by), else_=tokens.c.revoked_by),
+        }
+        revoking = update(tokens).where(tokens.c.id == token_id).values(first)
         if project_id is not None:
             revoking = revoking.where(tokens.c.project_id == project_id)
         return await self._database.execute(revoking) > 0
@@ -184,7 +190,7 @@ class SqlTokens:
     async def discard_expired_tokens(self, now: int, limit: int) -> int:
         some = (
             select(tokens.c.id)
-            .where(tokens.c.expires_at <= now)
+            .where(tokens.c.expires_at <= now, ~LONG_LIVED)
             .order_by(tokens.c.expires_at)
             .limit(limit)
             .with_for_update(skip_locked=True)
