@@ -81,6 +81,8 @@ DELETE /projects/{project_id}/trusts/{trust_id}/pins
 """,
     Role.OWNER: """
 DELETE /organizations/{organization_id}
+GET    /organizations/{organization_id}/audit
+GET    /organizations/{organization_id}/audit/export
 POST   /organizations/{organization_id}/invitations
 PATCH  /organizations/{organization_id}/members/{member_id}
 DELETE /organizations/{organization_id}/members/{member_id}
