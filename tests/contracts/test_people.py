@@ -145,7 +145,7 @@ class TestSessions:
         old, new = a_state(created_at=NOW - 11), a_state(created_at=NOW - 10)
         await people.add_login_state(old)
         await people.add_login_state(new)
-        assert await people.discard_old_logins(NOW - 10, NOW - 30, NOW - 7) == 3
+        assert await people.discard_old_logins(NOW - 10, NOW - 30, NOW - 7, NOW) == 3
         assert await people.session(kept.sha256) == (kept, user)
         assert await people.take_login_state(old.sha256) is None
         assert await people.take_login_state(new.sha256) == new

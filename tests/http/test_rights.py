@@ -28,14 +28,21 @@ CREATE_PROJECT = ("POST", "/projects")
 QUARANTINE = ("POST", "/projects/{project_id}/quarantines")
 QUARANTINED = {"name": "home", "viewport": "320x240", "theme": "", "reason": "flaky font", "days": 3}
 DECIDE = ("POST", "/projects/{project_id}/pulls/{pr_number}/decisions")
+LINK = ("POST", "/organizations/{organization_id}/invitation-links")
+JOIN_BY_LINK = [("POST", "/join/offer"), ("POST", "/join")]
+GROUP = "rights/testers"
+NAME_GROUP = ("POST", "/organizations/{organization_id}/groups")
+FORGET_GROUP = ("DELETE", NAME_GROUP[1])
 CONNECT = ("PUT", "/projects/{project_id}/connection")
 EVERYONE = """
 GET    /me
 GET    /projects
 POST   /organizations
 POST   /organizations/{organization_id}/members
+POST   /join/offer
+POST   /join
 """
-"""What everyone who is signed in can call. The last one needs an invitation."""
+"""What everyone who is signed in can call. The last three need an invitation, or a link's secret."""
 
 NEEDED_ROLES = {
     Role.VIEWER: """
@@ -84,6 +91,12 @@ DELETE /organizations/{organization_id}
 GET    /organizations/{organization_id}/audit
 GET    /organizations/{organization_id}/audit/export
 POST   /organizations/{organization_id}/invitations
+GET    /organizations/{organization_id}/invitation-links
+POST   /organizations/{organization_id}/invitation-links
+DELETE /organizations/{organization_id}/invitation-links/{link_id}
+GET    /organizations/{organization_id}/groups
+POST   /organizations/{organization_id}/groups
+DELETE /organizations/{organization_id}/groups
 PATCH  /organizations/{organization_id}/members/{member_id}
 DELETE /organizations/{organization_id}/members/{member_id}
 GET    /organizations/{organization_id}/members/{member_id}/tokens
@@ -110,6 +123,9 @@ BODIES: dict[tuple[str, str], dict[str, object]] = {
     ("PATCH", "/organizations/{organization_id}/members/{member_id}"): {"role": "reviewer"},
     CONNECT: {"forge": "gitea", "url": "", "repository": "acme/shop", "token": "t0ken"},
     DECIDE: {"decision": "approved"},
+    LINK: {"role": "viewer"},
+    **{key: {"code": "x" * 43} for key in JOIN_BY_LINK},
+    NAME_GROUP: {"name": GROUP, "role": "reviewer"},
 }
 NOWHERE = {
     "project_id": "0" * 16,
@@ -119,6 +135,7 @@ NOWHERE = {
     "trust_id": "0" * 12,
     "quarantine_id": "0" * 12,
     "member_id": "0" * 16,
+    "link_id": "0" * 12,
     "pr_number": "7",
 }
 
@@ -167,7 +184,11 @@ class World(NamedTuple):
             body |= {"login": self.stranger.login}
         if (method, path) == DECIDE:
             body |= {"pairs": [self.changed]}
+        if "code" in body:
+            body |= {"code": other.get("code", body["code"])}
         url = f"/v1/dashboard{path.format(**(self.places | other))}"
+        if (method, path) == FORGET_GROUP:
+            url += f"?provider=github&name={GROUP}"
         return who.request(method, url, json=body if method != "GET" else None)
 
 
@@ -180,7 +201,7 @@ class People(NamedTuple):
 def people(shared_service: Service) -> Iterator[People]:
     """Sign in a person for each role, and a stranger. No route ends their sessions."""
     with contextlib.ExitStack() as stack:
-        members = {role: stack.enter_context(sign_in(shared_service)) for role in Role}
+        members = {role: stack.enter_context(sign_in(shared_service, groups=[GROUP])) for role in Role}
         yield People(members, stack.enter_context(sign_in(shared_service)))
 
 
@@ -222,6 +243,9 @@ def _made(service: Service, people: People, forge_url: str) -> World:
         (shot,) = project_client.compare("2", "1")["shots"]
         project_client.build("3", home=BEFORE)
     quarantine = owner.ask("POST", QUARANTINE[1].format(project_id=project), **QUARANTINED).json()
+    link = owner.ask("POST", LINK[1].format(organization_id=organization), role="viewer").json()
+    named = owner.ask("POST", NAME_GROUP[1].format(organization_id=organization), name=GROUP, role="viewer")
+    assert named.status_code == 201, named.text
     places = {
         "project_id": project,
         "organization_id": organization,
@@ -230,6 +254,8 @@ def _made(service: Service, people: People, forge_url: str) -> World:
         "trust_id": trust["id"],
         "quarantine_id": quarantine["id"],
         "member_id": people.members[Role.MAINTAINER].user_id,
+        "link_id": link["link"]["id"],
+        "code": link["url"].partition("#")[2],
         "pr_number": "7",
     }
     changed = {key: shot[key] for key in PAIR}
@@ -260,6 +286,10 @@ def untouched(world: World) -> None:
     }
     path = f"/organizations/{places['organization_id']}/invitations"
     assert owner.get_json(path) == {"invitations": []}
+    (link,) = owner.get_json(LINK[1].format(**places))["links"]
+    assert link["id"] == places["link_id"]
+    (group,) = owner.get_json(NAME_GROUP[1].format(**places))["groups"]
+    assert (group["name"], group["role"]) == (GROUP, "viewer")
 
 
 def test_every_route_says_which_role_it_needs() -> None:
@@ -316,7 +346,9 @@ def test_the_needed_role_is_enough_for_each_change(
     if (method, path) == JOIN:
         world.ask(world.owner, *INVITE)
         who = people.stranger
-    reply = world.ask(who, method, path)
+    if (method, path) in JOIN_BY_LINK:
+        who = people.stranger
+    reply = world.ask(who, method, path, code=world.places["code"])
     if (method, path) == DELETE_ORGANIZATION:
         assert (reply.status_code, "still has projects" in reply.text) == (409, True)
     else:

@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 import secrets
 import time
+from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -64,7 +65,9 @@ class Person(httpx.Client):
         return str(reply.json()["secret"])
 
 
-def sign_in(service: Service, login: str = "", *, operator: bool = False) -> Person:
+def sign_in(
+    service: Service, login: str = "", *, operator: bool = False, groups: Collection[str] | None = None
+) -> Person:
     """Write a user and a session into the service's database, as a sign-in would."""
     now = int(time.time())
     identity, secret = secrets.token_hex(8), secrets.token_urlsafe(32)
@@ -75,7 +78,8 @@ def sign_in(service: Service, login: str = "", *, operator: bool = False) -> Per
     async def write() -> None:
         async with open_all(service.data_dir) as (_, people, _):
             await people.add_user(user, own)
-            await people.add_session(Session(hashlib.sha256(secret.encode()).hexdigest(), user.id, now, now))
+            session = Session(hashlib.sha256(secret.encode()).hexdigest(), user.id, now, now)
+            await people.add_session(session, groups, most=9)
             if operator:
                 await people.set_member(LOCAL_ORGANIZATION, user.id, Role.OWNER)
 
