@@ -111,5 +111,5 @@ def _link(row: Sequence[Any]) -> InvitationLink:
 
 
 def _record(connection: sa.Connection, action: Action, link: InvitationLink) -> None:
-    about = {"role": link.role, "created_by": link.created_by}
+    about = {"role": link.role.value, "created_by": link.created_by}
     record(connection, action, organization_id=link.organization.id, target=link.id, details=about)

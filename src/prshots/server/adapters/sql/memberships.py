@@ -71,9 +71,11 @@ def set_role(
     member = {"organization_id": organization_id, "user_id": user_id}
     connection.execute(_SET_MEMBER, member | {"role": as_stored(role), "from_group": from_group})
     if before is None:
-        record_about(connection, Action.MEMBER_JOINED, **member, details={"role": role, **(details or {})})
+        record_about(
+            connection, Action.MEMBER_JOINED, **member, details={"role": role.value, **(details or {})}
+        )
     elif before is not role:
-        changed = {"role": [before, role], **(details or {})}
+        changed = {"role": [before.value, role.value], **(details or {})}
         record_about(connection, Action.MEMBER_ROLE_CHANGED, **member, details=changed)
     if before is Role.OWNER and role is not Role.OWNER:
         _end_offers_of(connection, organization_id, user_id)
