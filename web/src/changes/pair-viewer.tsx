@@ -115,7 +115,7 @@ export function PairViewer(props: PairViewerProps) {
     history: () => toggle("history"),
     notes: () => toggle("notes"),
     approve: () => shot && actions.approve([shot]),
-    reject: () => shot && isDecidable(shot) && actions.startRejection(shot),
+    reject: () => shot && desk.canDecide && isDecidable(shot) && actions.startRejection(shot),
     group: () => shot && actions.approve(openInGroup(order, shot)),
     undo: actions.undo,
     original: openOriginal,

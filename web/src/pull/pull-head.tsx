@@ -4,6 +4,7 @@ import { countShots } from "../changes/verdicts";
 import { send } from "../lib/api";
 import { formatBytes, formatCount, formatNumber, shortSha } from "../lib/format";
 import type { Comparison, Expired, Project, PullRequest } from "../lib/types";
+import { useMay } from "../lib/use-may";
 import { GateLabel } from "../review/review-label";
 import {
   CopyButton,
@@ -81,6 +82,7 @@ type ActionsProps = Pick<PullHeadProps, "urls" | "onChanged" | "onHelp"> & { pul
 function Actions({ pull, urls, onChanged, onHelp }: ActionsProps) {
   const { url } = pull;
   const hasImages = pull.images > 0;
+  const mayDelete = useMay("maintainer");
   const action = useAction();
   const expire = async () => {
     if (await confirmExpire(pull)) await action.run(() => expireAll(urls).finally(onChanged));
@@ -103,7 +105,7 @@ function Actions({ pull, urls, onChanged, onHelp }: ActionsProps) {
             Keyboard shortcuts
           </button>
         </li>
-        {hasImages && (
+        {hasImages && mayDelete && (
           <li>
             <button type="button" class="danger" onClick={expire}>
               Delete screenshots…

@@ -5,6 +5,7 @@ import type { ShotWithVerdict } from "../changes/verdicts";
 import { shotId } from "../gallery/shot-key";
 import { formatCount, formatNumber } from "../lib/format";
 import type { Gate } from "../lib/types";
+import { useMay } from "../lib/use-may";
 import { Button, Menu, MoreIcon } from "../ui";
 import { ReviewLabel } from "./review-label";
 import { countReviews, describeLeft, isDecidable, isOpen, type Note, openInGroup } from "./reviews";
@@ -38,7 +39,7 @@ export function ReviewBar({ desk, gate, inView, actions }: Props) {
       <Problem desk={desk} />
       <Buttons>
         <UndoButton desk={desk} actions={actions} />
-        {open.length > 1 && (
+        {desk.canDecide && open.length > 1 && (
           <Button kind="primary" onClick={once(() => actions.approve(open))}>
             {isAll
               ? `Approve all ${formatNumber(open.length)} open`
@@ -83,7 +84,7 @@ export function ShotReviewBar(props: ShotReviewBarProps) {
           <Problem desk={desk} />
           <Buttons>
             <UndoButton desk={desk} actions={actions} />
-            {shot.review.state !== "quarantined" && (
+            {desk.canDecide && shot.review.state !== "quarantined" && (
               <Menu button={<MoreIcon />} label="More actions">
                 <li>
                   <button type="button" onClick={onQuarantine}>
@@ -92,7 +93,7 @@ export function ShotReviewBar(props: ShotReviewBarProps) {
                 </li>
               </Menu>
             )}
-            {group.length > 1 && (
+            {desk.canDecide && group.length > 1 && (
               <Button title="Approve the group (G)" onClick={once(() => actions.approve(group))}>
                 Approve {formatCount(group.length, "screenshot")}
               </Button>
@@ -124,7 +125,7 @@ export function DecideButtons({
   actions: ReviewActions;
   kind?: "plain" | "primary";
 }) {
-  if (!isDecidable(shot)) return null;
+  if (!useMay("reviewer") || !isDecidable(shot)) return null;
   const { state } = shot.review;
   const look = isOpen(shot) ? "button plain" : "link-button";
   const of = <span class="hidden"> {shot.name}</span>;
@@ -160,6 +161,7 @@ function Left({ desk, gate }: Pick<Props, "desk" | "gate">) {
     <p class="review-left" role="status">
       {counts.total > 0 && <meter aria-hidden="true" max={counts.total} value={counts.total - counts.open} />}
       {describeLeft(gate, counts)}
+      {!desk.canDecide && <span class="quiet"> A reviewer decides.</span>}
     </p>
   );
 }

@@ -40,7 +40,7 @@ export function usePageReview(
   };
   usePageKeys((event) => {
     const key = reviewKey(event);
-    if (!key || isDoubleDecision(event)) return;
+    if (!key || !desk.canDecide || isDoubleDecision(event)) return;
     event.preventDefault();
     const shot = focusedShot(found);
     if (key === "undo") undo();
