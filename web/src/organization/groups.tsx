@@ -16,8 +16,8 @@ export function Groups({ path }: { path: string }) {
       <h2>Groups</h2>
       <div class="stack wide">
         <p class="quiet">
-          Everyone in a group of your login provider joins when they sign in. At their next sign-in after they
-          left the group, they leave here, too.
+          Everyone in a group of your login provider becomes a member when they sign in. Whoever has left the
+          group loses access at their next sign-in.
         </p>
         {data.yours.length > 0 && <NameGroup list={list} yours={data.yours} onNamed={refresh} />}
         <p class="quiet small">
@@ -102,7 +102,7 @@ function GroupRow({ group, list, onRemoved }: GroupRowProps) {
     });
   };
   return (
-    <li class="row">
+    <li class="row invitation">
       <div class="row-main">
         <h3 class="row-title">
           <Mono>{name}</Mono>

@@ -69,7 +69,7 @@ function LinkRow({ link, list, onRevoked }: LinkRowProps) {
     });
   };
   return (
-    <li class="row">
+    <li class="row invitation">
       <div class="row-main">
         <h3 class="row-title">{ROLE_TEXTS[role].label}</h3>
         <p class="quiet small">

@@ -12,13 +12,10 @@ export function NeedsRolePage({ project, needs }: { project: Project; needs: Rol
         This page is for {needs}s of {organization.name}. You’re {ROLE_TEXTS[role].one}.
       </PageHead>
       <div class="stack">
-        <p>
-          To get access, ask an owner to change your role. The{" "}
-          <Link href={`/organizations/${organization.id}`}>members of {organization.name}</Link> show who is
-          an owner.
-        </p>
-        <p>
-          <Link href={`/projects/${project.id}`}>Go to the pull requests of {project.name}</Link>
+        <p>To get access, ask an owner of the organization to change your role.</p>
+        <p class="links">
+          <Link href={`/organizations/${organization.id}`}>Show members</Link>
+          <Link href={`/projects/${project.id}`}>Show pull requests</Link>
         </p>
       </div>
     </>

@@ -121,9 +121,13 @@ function TokenRow({ token, projectId, onRevoked }: TokenRowProps) {
           {token.created_by ? `by ${token.created_by}` : "on the command line"}
         </span>
         <span>{lastUse(token)}</span>
-        {token.revoked_at === null && token.expires_at !== null && (
-          <span class={endsSoon(token, now) ? "problem" : ""}>{describeTokenEnd(token, now)}</span>
-        )}
+        {token.revoked_at === null &&
+          token.expires_at !== null &&
+          (endsSoon(token, now) ? (
+            <strong>{describeTokenEnd(token, now)}</strong>
+          ) : (
+            <span>{describeTokenEnd(token, now)}</span>
+          ))}
       </p>
       <div class="row-actions">
         {token.revoked_at !== null ? (
