@@ -4,13 +4,13 @@ import secrets
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import timedelta
 from typing import TypedDict, Unpack
 
 from prshots.contract.errors import InvalidInputError, NotFoundError, UnauthorizedError
 from prshots.contract.limits import UPLOAD_TOKEN, Policy
 from prshots.server.domain.audit.acting import act_as
 from prshots.server.domain.audit.models import ActorKind
-from prshots.server.domain.images.models import SECONDS_PER_DAY
 from prshots.server.domain.projects.credentials import LastUse, hash_of, new_upload_token
 from prshots.server.domain.projects.models import (
     LOCAL_ORGANIZATION,
@@ -109,7 +109,7 @@ class Projects:
         if expires_days is not None and not 1 <= expires_days <= MAX_TOKEN_DAYS:
             raise InvalidInputError(f"expires_days takes 1 to {MAX_TOKEN_DAYS:,} days; got {expires_days}")
         token, secret = new_upload_token(project.id, label, now := int(self._clock()))
-        expires_at = None if expires_days is None else now + expires_days * SECONDS_PER_DAY
+        expires_at = None if expires_days is None else now + int(timedelta(days=expires_days).total_seconds())
         token = replace(token, created_by=created_by, creator_id=creator_id, expires_at=expires_at)
         await self._tokens.add_token(token)
         return token, secret
