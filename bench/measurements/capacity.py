@@ -56,6 +56,7 @@ from prshots.server.adapters.sql.outbox.outbox import SqlOutbox
 from prshots.server.adapters.sql.people import SqlPeople
 from prshots.server.adapters.sql.projects.projects import SqlProjects, SqlTokens
 from prshots.server.adapters.sql.review.noise import SqlNoise
+from prshots.server.adapters.sql.review.share_links import SqlShareLinks
 from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
 from prshots.server.domain.upkeep.ports import UpkeepEngines
 from prshots.server.domain.upkeep.sweep import sweep
@@ -239,6 +240,7 @@ async def _swept(service: Service, database: str) -> tuple[int, float]:
         SqlProjects(opened),
         SqlTokens(opened),
         SqlNoise(opened),
+        SqlShareLinks(opened),
         SqlOutbox(opened),
         partial(encrypt_again, SqlConnections(opened), lambda: KeyRing.parse(f"k1:{'0' * 64}")),
     )

@@ -39,6 +39,7 @@ from prshots.server.adapters.sql.overview import SqlOverview
 from prshots.server.adapters.sql.people import SqlPeople
 from prshots.server.adapters.sql.projects.projects import SqlProjects, SqlTokens
 from prshots.server.adapters.sql.review.noise import SqlNoise
+from prshots.server.adapters.sql.review.share_links import SqlShareLinks
 from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
 from prshots.server.domain.images.models import Image
 from prshots.server.domain.projects.models import LOCAL_ORGANIZATION, Project
@@ -168,6 +169,7 @@ class _Adapters:
             self._projects,
             SqlTokens(self._database),
             SqlNoise(self._database),
+            SqlShareLinks(self._database),
             SqlOutbox(self._database),
             partial(encrypt_again, SqlConnections(self._database), lambda: KeyRing.parse(f"k1:{'0' * 64}")),
         )

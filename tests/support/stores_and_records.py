@@ -39,6 +39,7 @@ from prshots.server.adapters.sql.overview import SqlOverview
 from prshots.server.adapters.sql.people import SqlPeople
 from prshots.server.adapters.sql.projects.projects import SqlProjects, SqlTokens
 from prshots.server.adapters.sql.review.noise import SqlNoise
+from prshots.server.adapters.sql.review.share_links import SqlShareLinks
 from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
 from prshots.server.domain.images.models import NO_PULL_REQUEST, Image
 from prshots.server.domain.images.ports import ImageRecords, ObjectStore
@@ -200,6 +201,7 @@ def engines_of(records: SqlRecords, store: ObjectStore) -> UpkeepEngines:
         records,
         records,
         SqlNoise(database),
+        SqlShareLinks(database),
         SqlOutbox(database),
         functools.partial(encrypt_again, SqlConnections(database), lambda: ONE_KEY),
     )

@@ -275,6 +275,7 @@ async def open_for_sweep(settings: Settings) -> AsyncIterator[UpkeepEngines]:
     from prshots.server.adapters.sql.people import SqlPeople
     from prshots.server.adapters.sql.projects.projects import SqlProjects, SqlTokens
     from prshots.server.adapters.sql.review.noise import SqlNoise
+    from prshots.server.adapters.sql.review.share_links import SqlShareLinks
     from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
     from prshots.server.domain.upkeep.ports import UpkeepEngines
 
@@ -293,6 +294,7 @@ async def open_for_sweep(settings: Settings) -> AsyncIterator[UpkeepEngines]:
             SqlProjects(database),
             SqlTokens(database),
             SqlNoise(database),
+            SqlShareLinks(database),
             SqlOutbox(database),
             partial(encrypt_again, SqlConnections(database), lambda: existing_keys(settings).ring()),
         )

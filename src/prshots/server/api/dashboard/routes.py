@@ -8,6 +8,7 @@ from prshots.server.api.dashboard import (
     projects,
     pull_requests,
     quarantines,
+    share_links,
     zip_download,
 )
 from prshots.server.api.dashboard.routing import DashboardRoute
@@ -20,5 +21,6 @@ ROUTES: tuple[DashboardRoute, ...] = (
     *zip_download.ROUTES,
     *credentials.ROUTES,
     *quarantines.ROUTES,
+    *share_links.ROUTES,
     *connections.ROUTES,
 )
