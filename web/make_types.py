@@ -20,6 +20,7 @@ from prshots.contract.limits import Policy
 from prshots.contract.replies import ComparisonState, GateState, GroupKind, ReviewState, Verdict
 from prshots.server.api import login
 from prshots.server.api.dashboard import view_types
+from prshots.server.domain.audit.models import Action, ActorKind
 from prshots.server.domain.outbox.models import DeliveryKind
 from prshots.server.domain.projects.models import Role
 
@@ -29,7 +30,19 @@ HEAD = """/**
  * Generated from src/prshots/server/api: change the types there and run `make format`.
  */
 """
-_ENUMS = (Role, Policy, Verdict, ComparisonState, GroupKind, ReviewState, GateState, ForgeKind, DeliveryKind)
+_ENUMS = (
+    Action,
+    ActorKind,
+    Role,
+    Policy,
+    Verdict,
+    ComparisonState,
+    GroupKind,
+    ReviewState,
+    GateState,
+    ForgeKind,
+    DeliveryKind,
+)
 _REPLIES = (
     replies.ShotGroup,
     replies.Pin,

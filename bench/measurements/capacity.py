@@ -43,24 +43,12 @@ from bench.run import BenchError, Run
 from bench.service import Api, Service
 from bench.wrk import Load, Result, wrk
 from prshots.contract.object_names import image_id_of
-from prshots.server.adapters.forges.token_encryption import encrypt_again
 from prshots.server.adapters.objects.cloud import CloudStore
-from prshots.server.adapters.sql.comparison.baselines import SqlBaselines
-from prshots.server.adapters.sql.comparison.comparisons import SqlComparisons
 from prshots.server.adapters.sql.database.postgresql import open_postgresql
 from prshots.server.adapters.sql.images.images import SqlImages
-from prshots.server.adapters.sql.images.put_urls import SqlPutUrls
-from prshots.server.adapters.sql.images.staging import SqlStaged
-from prshots.server.adapters.sql.outbox.connections import SqlConnections
-from prshots.server.adapters.sql.outbox.outbox import SqlOutbox
-from prshots.server.adapters.sql.people import SqlPeople
-from prshots.server.adapters.sql.projects.projects import SqlProjects, SqlTokens
-from prshots.server.adapters.sql.review.noise import SqlNoise
-from prshots.server.adapters.sql.review.share_links import SqlShareLinks
-from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
-from prshots.server.domain.upkeep.ports import UpkeepEngines
 from prshots.server.domain.upkeep.sweep import sweep
 from prshots.server.links import KeyRing
+from prshots.server.wiring import upkeep_engines
 
 UPLOADED, DELIVERED, IN_COMMENT = 300 * 1024, 100 * 1024, 20
 CONNECTIONS = {UPLOAD: 16, DELIVERY: 8, COMMENT: 2}
@@ -228,22 +216,7 @@ async def _listed(service: Service, database: str) -> float:
 async def _swept(service: Service, database: str) -> tuple[int, float]:
     """Sweep in this process. Return the number of expired images, and the CPU seconds spent here."""
     opened, store = open_postgresql(database), _store(service)
-    engines = UpkeepEngines(
-        SqlImages(opened),
-        SqlPeople(opened),
-        store,
-        SqlUpkeep(opened),
-        SqlBaselines(opened),
-        SqlComparisons(opened),
-        SqlStaged(opened),
-        SqlPutUrls(opened),
-        SqlProjects(opened),
-        SqlTokens(opened),
-        SqlNoise(opened),
-        SqlShareLinks(opened),
-        SqlOutbox(opened),
-        partial(encrypt_again, SqlConnections(opened), lambda: KeyRing.parse(f"k1:{'0' * 64}")),
-    )
+    engines = upkeep_engines(opened, store, lambda: KeyRing.parse(f"k1:{'0' * 64}"), audit_days=400)
     started = time.process_time()
     report = await sweep(engines, force=True)
     seconds = time.process_time() - started

@@ -13,7 +13,6 @@ import statistics
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -24,28 +23,19 @@ from bench.postgresql import execute, query, running_postgresql
 from bench.report import Row, Target
 from bench.run import BenchError, Run
 from prshots.contract.limits import Policy
-from prshots.server.adapters.forges.token_encryption import encrypt_again
 from prshots.server.adapters.objects.disk import DiskStore
-from prshots.server.adapters.sql.comparison.baselines import SqlBaselines
 from prshots.server.adapters.sql.comparison.comparisons import SqlComparisons
 from prshots.server.adapters.sql.database.migrate import migrate
 from prshots.server.adapters.sql.database.postgresql import open_postgresql
 from prshots.server.adapters.sql.images.images import SqlImages
-from prshots.server.adapters.sql.images.put_urls import SqlPutUrls
-from prshots.server.adapters.sql.images.staging import SqlStaged
-from prshots.server.adapters.sql.outbox.connections import SqlConnections
-from prshots.server.adapters.sql.outbox.outbox import SqlOutbox
 from prshots.server.adapters.sql.overview import SqlOverview
 from prshots.server.adapters.sql.people import SqlPeople
-from prshots.server.adapters.sql.projects.projects import SqlProjects, SqlTokens
-from prshots.server.adapters.sql.review.noise import SqlNoise
-from prshots.server.adapters.sql.review.share_links import SqlShareLinks
-from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
+from prshots.server.adapters.sql.projects.projects import SqlProjects
 from prshots.server.domain.images.models import Image
 from prshots.server.domain.projects.models import LOCAL_ORGANIZATION, Project
-from prshots.server.domain.upkeep.ports import UpkeepEngines
 from prshots.server.domain.upkeep.sweep import sweep
 from prshots.server.links import KeyRing
+from prshots.server.wiring import upkeep_engines
 
 MANY = int(os.environ.get("BENCH_IMAGES", "10000000"))
 PROJECTS = int(os.environ.get("BENCH_PROJECTS", "50"))
@@ -157,22 +147,8 @@ class _Adapters:
         self._comparisons = SqlComparisons(self._database)
         self._project = Project(BIG, BIG, LOCAL_ORGANIZATION, LOCAL_ORGANIZATION, Policy.MANUAL, None, 0)
         self._swept = replace(self._project, id="swept", name="swept", retain_days=7)
-        self._engines = UpkeepEngines(
-            self._records,
-            self._people,
-            self._disk,
-            SqlUpkeep(self._database),
-            SqlBaselines(self._database),
-            SqlComparisons(self._database),
-            SqlStaged(self._database),
-            SqlPutUrls(self._database),
-            self._projects,
-            SqlTokens(self._database),
-            SqlNoise(self._database),
-            SqlShareLinks(self._database),
-            SqlOutbox(self._database),
-            partial(encrypt_again, SqlConnections(self._database), lambda: KeyRing.parse(f"k1:{'0' * 64}")),
-        )
+        ring = KeyRing.parse(f"k1:{'0' * 64}")
+        self._engines = upkeep_engines(self._database, self._disk, lambda: ring, audit_days=400)
         self.seconds: dict[str, list[float]] = {}
 
     async def close(self) -> None:

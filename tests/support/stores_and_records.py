@@ -20,27 +20,17 @@ import pytest
 
 from prshots.contract.errors import RecordsFullError
 from prshots.contract.limits import Policy
-from prshots.server.adapters.forges.token_encryption import encrypt_again
 from prshots.server.adapters.keys import FixedKeys
 from prshots.server.adapters.objects.disk import DiskStore
 from prshots.server.adapters.private_files import create_private_file, make_private_folder
-from prshots.server.adapters.sql.comparison.baselines import SqlBaselines
-from prshots.server.adapters.sql.comparison.comparisons import SqlComparisons
 from prshots.server.adapters.sql.database.database import Database, open_sqlite
 from prshots.server.adapters.sql.database.migrate import migrate
 from prshots.server.adapters.sql.database.postgresql import open_postgresql
 from prshots.server.adapters.sql.database.schema import metadata
 from prshots.server.adapters.sql.images.images import SqlImages
-from prshots.server.adapters.sql.images.put_urls import SqlPutUrls
-from prshots.server.adapters.sql.images.staging import SqlStaged
-from prshots.server.adapters.sql.outbox.connections import SqlConnections
-from prshots.server.adapters.sql.outbox.outbox import SqlOutbox
 from prshots.server.adapters.sql.overview import SqlOverview
 from prshots.server.adapters.sql.people import SqlPeople
 from prshots.server.adapters.sql.projects.projects import SqlProjects, SqlTokens
-from prshots.server.adapters.sql.review.noise import SqlNoise
-from prshots.server.adapters.sql.review.share_links import SqlShareLinks
-from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
 from prshots.server.domain.images.models import NO_PULL_REQUEST, Image
 from prshots.server.domain.images.ports import ImageRecords, ObjectStore
 from prshots.server.domain.images.service import Images
@@ -48,6 +38,7 @@ from prshots.server.domain.projects.models import LOCAL_ORGANIZATION, Project, U
 from prshots.server.domain.projects.ports import ProjectRecords, TokenRecords
 from prshots.server.domain.upkeep.ports import UpkeepEngines
 from prshots.server.links import KeyRing
+from prshots.server.wiring import upkeep_engines
 from support import neighbor
 
 if TYPE_CHECKING:
@@ -188,23 +179,8 @@ async def open_all(folder: Path) -> AsyncIterator[tuple[SqlRecords, SqlPeople, S
 
 def engines_of(records: SqlRecords, store: ObjectStore) -> UpkeepEngines:
     """Return what a sweep and a check work on."""
-    database = records._database
-    return UpkeepEngines(
-        records,
-        SqlPeople(database),
-        store,
-        SqlUpkeep(database),
-        SqlBaselines(database),
-        SqlComparisons(database),
-        SqlStaged(database),
-        SqlPutUrls(database),
-        records,
-        records,
-        SqlNoise(database),
-        SqlShareLinks(database),
-        SqlOutbox(database),
-        functools.partial(encrypt_again, SqlConnections(database), lambda: ONE_KEY),
-    )
+    engines = upkeep_engines(records._database, store, lambda: ONE_KEY, audit_days=400)
+    return engines._replace(records=records, projects=records, tokens=records)
 
 
 def image_service(records: SqlRecords, store: ObjectStore, clock: Callable[[], float] = time.time) -> Images:

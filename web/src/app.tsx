@@ -1,4 +1,5 @@
 import type { ComponentChild } from "preact";
+import { AuditPage } from "./audit/audit-page";
 import { BaselinesPage } from "./baselines/baselines-page";
 import { connection, useLive } from "./lib/live";
 import { MeContext } from "./lib/me";
@@ -57,6 +58,8 @@ function pageAt(path: string): ComponentChild {
   if (path === "/") return <ProjectsPage />;
   const organization = match("/organizations/:id", path);
   if (organization) return <OrganizationPage key={path} organizationId={organization.id} />;
+  const audit = match("/organizations/:id/audit", path);
+  if (audit) return <AuditPage key={path} organizationId={audit.id} />;
   const pull = match(PULL, path);
   if (pull) return inProject(pull.id, pullPage(path, pull.id, pull.n));
   const project = match("/projects/:id", path);

@@ -8,6 +8,7 @@ import "./styles/ui.css";
 import "./styles/shell.css";
 import "./styles/forms.css";
 import "./styles/access.css";
+import "./styles/audit.css";
 import "./styles/projects.css";
 import "./styles/charts.css";
 import "./styles/gallery.css";

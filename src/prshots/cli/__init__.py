@@ -10,6 +10,7 @@ import typer
 
 from prshots import __version__
 from prshots.cli import (
+    audit,
     backup,
     check,
     comment,
@@ -73,6 +74,7 @@ server()(sweep.sweep)
 server()(login_link.login_link)
 server()(doctor.doctor)
 server()(check.check)
+server()(audit.audit)
 server()(backup.backup)
 server()(backup.restore)
 server()(migrate.migrate)

@@ -5,6 +5,7 @@ import { type ApiError, getIfChanged } from "./api";
 import { type FetchPage, flatten, nextPageToCheck, type Page, renewPages } from "./page-chain";
 import { Poller } from "./poller";
 import type {
+  AuditLog,
   BaselineHistory,
   BaselineList,
   ImageList,
@@ -39,7 +40,8 @@ export interface Pages<T> {
 
 /** The lists that come in pages, by their field in the reply. */
 type Lists = Omit<
-  ProjectList &
+  AuditLog &
+    ProjectList &
     PullRequestList &
     ShotList &
     ImageList &

@@ -4,6 +4,50 @@
  * Generated from src/prshots/server/api: change the types there and run `make format`.
  */
 
+export type Action =
+  | "person.signed_in"
+  | "organization.created"
+  | "organization.deleted"
+  | "member.invited"
+  | "member.joined"
+  | "member.role_changed"
+  | "member.removed"
+  | "invitation.withdrawn"
+  | "invitation_link.created"
+  | "invitation_link.revoked"
+  | "group.added"
+  | "group.removed"
+  | "project.created"
+  | "project.changed"
+  | "project.deleted"
+  | "token.created"
+  | "token.revoked"
+  | "trust.added"
+  | "trust.removed"
+  | "trust.unpinned"
+  | "image.deleted"
+  | "pull_request.closed"
+  | "pull_request.deleted"
+  | "decision.made"
+  | "quarantine.started"
+  | "quarantine.ended"
+  | "connection.set"
+  | "connection.removed"
+  | "webhook.created"
+  | "webhook.changed"
+  | "webhook.secret_rotated"
+  | "webhook.deleted"
+  | "share_link.created"
+  | "share_link.revoked"
+  | "quota.changed"
+  | "key.created"
+  | "key.rotated"
+  | "key.retired"
+  | "installation.move_started"
+  | "installation.move_canceled"
+  | "installation.restored"
+  | "sweep.deleted";
+export type ActorKind = "person" | "token" | "operator" | "service";
 export type Role = "viewer" | "reviewer" | "maintainer" | "owner";
 export type Policy = "pr_close" | "retain_days" | "manual";
 export type Verdict = "changed" | "moved" | "new" | "removed" | "failed" | "unchanged";
@@ -566,6 +610,32 @@ export interface Member extends User {
 
 export interface MemberList {
   members: Member[];
+  next: string | null;
+}
+
+export interface Actor {
+  kind: ActorKind;
+  /** A login, a token's label or the operator's account. Empty for the service. */
+  name: string;
+  /** The IP address, or empty outside requests. */
+  address: string;
+}
+
+export interface AuditEntry {
+  seq: number;
+  at: number;
+  actor: Actor;
+  /** An action such as `token.created`. */
+  action: string;
+  target: string;
+  project_id: string;
+  /** The project's name at that time. Empty for acts outside a project. */
+  project: string;
+  details: Record<string, string>;
+}
+
+export interface AuditLog {
+  entries: AuditEntry[];
   next: string | null;
 }
 

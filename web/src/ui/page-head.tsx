@@ -72,7 +72,10 @@ const PROJECT_TABS = [
   { id: "setup", path: "/setup", label: "Setup", needs: "maintainer" },
 ] as const satisfies readonly Tab[];
 
-const ORGANIZATION_TABS = [{ id: "members", path: "", label: "Members" }] as const satisfies readonly Tab[];
+const ORGANIZATION_TABS = [
+  { id: "members", path: "", label: "Members" },
+  { id: "audit", path: "/audit", label: "Audit log", needs: "owner" },
+] as const satisfies readonly Tab[];
 
 interface TabsProps {
   label: string;

@@ -16,7 +16,7 @@ from prshots.server.http.headers import origin_of
 from prshots.server.links import KeyRing
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator, Callable, Iterator
 
     from sqlalchemy import Engine
 
@@ -264,7 +264,21 @@ async def open_accounts(settings: Settings) -> AsyncIterator[tuple[Projects, Tru
 @contextlib.asynccontextmanager
 async def open_for_sweep(settings: Settings) -> AsyncIterator[UpkeepEngines]:
     from prshots.server.adapters.deadlines import SWEEP_SECONDS
+
+    database, store = open_database(settings), open_store(settings)
+    database.call_seconds = SWEEP_SECONDS
+    try:
+        yield upkeep_engines(database, store, lambda: existing_keys(settings).ring(), settings.audit_days)
+    finally:
+        await database.close()
+        store.close()
+
+
+def upkeep_engines(
+    database: Database, store: ObjectStore, ring: Callable[[], KeyRing], audit_days: int
+) -> UpkeepEngines:
     from prshots.server.adapters.forges.token_encryption import encrypt_again
+    from prshots.server.adapters.sql.audit import SqlAudit
     from prshots.server.adapters.sql.comparison.baselines import SqlBaselines
     from prshots.server.adapters.sql.comparison.comparisons import SqlComparisons
     from prshots.server.adapters.sql.images.images import SqlImages
@@ -279,28 +293,24 @@ async def open_for_sweep(settings: Settings) -> AsyncIterator[UpkeepEngines]:
     from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
     from prshots.server.domain.upkeep.ports import UpkeepEngines
 
-    database, store = open_database(settings), open_store(settings)
-    database.call_seconds = SWEEP_SECONDS
-    try:
-        yield UpkeepEngines(
-            SqlImages(database),
-            SqlPeople(database),
-            store,
-            SqlUpkeep(database),
-            SqlBaselines(database),
-            SqlComparisons(database),
-            SqlStaged(database),
-            SqlPutUrls(database),
-            SqlProjects(database),
-            SqlTokens(database),
-            SqlNoise(database),
-            SqlShareLinks(database),
-            SqlOutbox(database),
-            partial(encrypt_again, SqlConnections(database), lambda: existing_keys(settings).ring()),
-        )
-    finally:
-        await database.close()
-        store.close()
+    return UpkeepEngines(
+        SqlImages(database),
+        SqlPeople(database),
+        store,
+        SqlUpkeep(database),
+        SqlBaselines(database),
+        SqlComparisons(database),
+        SqlStaged(database),
+        SqlPutUrls(database),
+        SqlProjects(database),
+        SqlTokens(database),
+        SqlNoise(database),
+        SqlShareLinks(database),
+        SqlOutbox(database),
+        SqlAudit(database),
+        audit_days,
+        partial(encrypt_again, SqlConnections(database), ring),
+    )
 
 
 def avatar_origins(settings: Settings) -> list[str]:

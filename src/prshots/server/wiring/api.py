@@ -13,6 +13,7 @@ from prshots import __version__
 from prshots.contract.errors import DegradedError, ProviderError
 from prshots.server.adapters.forges.delivery import Deliveries
 from prshots.server.adapters.pictures.workers.pool import COMPARING, PictureWorkers, WorkerLimits
+from prshots.server.adapters.sql.audit import SqlAudit
 from prshots.server.adapters.sql.comparison.baselines import SqlBaselines
 from prshots.server.adapters.sql.comparison.comparisons import SqlComparisons
 from prshots.server.adapters.sql.images.images import SqlImages
@@ -295,6 +296,7 @@ def routes_for_people(
         connections=SqlConnections(database),
         forges=engines.forges,
         organizations=Organizations(SqlPeople(database), overview),
+        audit=SqlAudit(database),
         overview=overview,
         thumbnails=thumbnails,
         avatar_origins=frozenset(avatar_origins(settings)),

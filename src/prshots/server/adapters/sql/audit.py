@@ -74,10 +74,12 @@ class SqlAudit:
         )
 
     async def entries(
-        self, organization_id: str, which: AuditFilter, before: int | None, limit: int
+        self, organization_id: str | None, which: AuditFilter, before: int | None, limit: int
     ) -> list[AuditEntry]:
         log = audit_log.c
-        query = sa.select(audit_log).where(log.organization_id == organization_id)
+        query = sa.select(audit_log)
+        if organization_id is not None:
+            query = query.where(log.organization_id == organization_id)
         if before is not None:
             query = query.where(log.seq < before)
         if which.actor:

@@ -7,7 +7,8 @@ from typing import Any
 import sqlalchemy as sa
 
 from prshots.contract.errors import ConflictError, NotFoundError
-from prshots.server.adapters.sql.columns import LONG_LIVED, USER, conflict_as, equal
+from prshots.server.adapters.sql.audit import record
+from prshots.server.adapters.sql.columns import LONG_LIVED, USER, conflict_as, equal, given
 from prshots.server.adapters.sql.database.database import Database
 from prshots.server.adapters.sql.database.prepared import Prepared
 from prshots.server.adapters.sql.database.schema import (
@@ -20,6 +21,7 @@ from prshots.server.adapters.sql.database.schema import (
     tokens,
     users,
 )
+from prshots.server.domain.audit.models import Action
 from prshots.server.domain.people.models import Invitation, LoginState, Member, Session, User
 from prshots.server.domain.projects.models import Organization, Role
 
@@ -39,6 +41,8 @@ _SET_MEMBER = sa.text(
 
 _AS_STORED = {Role.MAINTAINER: "member"}
 """The version before knows `member` and `owner`. It fails for others, so nobody gets more rights there."""
+
+_ROLE = sa.select(members.c.role).where(*given(members, "organization_id", "user_id"))
 
 _INVITATIONS = sa.select(
     *_ORGANIZATION, *USER, invitations.c.role, invitations.c.invited_by, invitations.c.created_at
@@ -136,6 +140,8 @@ class SqlPeople:
         def add(connection: sa.Connection) -> None:
             _check_room(connection, owner_id, most)
             _add_organization(connection, organization, owner_id)
+            name = organization.name
+            record(connection, Action.ORGANIZATION_CREATED, organization_id=organization.id, target=name)
 
         with conflict_as(f"organization {organization.name!r} already exists"):
             await self._database.write(add)
@@ -145,7 +151,10 @@ class SqlPeople:
             _lock(connection, organizations, organization_id)
             for table in (invitations, members):
                 connection.execute(sa.delete(table).where(table.c.organization_id == organization_id))
-            connection.execute(sa.delete(organizations).where(organizations.c.id == organization_id))
+            removing = sa.delete(organizations).where(organizations.c.id == organization_id)
+            name = connection.execute(removing.returning(organizations.c.name)).scalar()
+            if name is not None:  # in the installation's log, because nobody can read the organization's
+                record(connection, Action.ORGANIZATION_DELETED, target=name, details={"id": organization_id})
 
         with conflict_as("the organization still has projects: delete them first"):
             await self._database.write(remove)
@@ -160,6 +169,10 @@ class SqlPeople:
         query = _organizations_of(user_id).where(organizations.c.id == organization_id)
         row = await self._database.first(query)
         return (Organization(*row[:-1]), Role(row[-1])) if row else None
+
+    async def organization_called(self, name: str) -> Organization | None:
+        row = await self._database.first(sa.select(*_ORGANIZATION).where(organizations.c.name == name))
+        return Organization(*row) if row else None
 
     # Members
 
@@ -182,7 +195,13 @@ class SqlPeople:
         def change(connection: sa.Connection) -> None:
             if role is not Role.OWNER:
                 _keep_an_owner(connection, organization_id, user_id)
+            before = connection.execute(_ROLE, changing).scalar()
             connection.execute(_SET_MEMBER, changing)
+            if before is None:
+                _record(connection, Action.MEMBER_JOINED, organization_id, user_id, role=role)
+            elif before != stored:
+                roles = [Role(before), role]
+                _record(connection, Action.MEMBER_ROLE_CHANGED, organization_id, user_id, role=roles)
 
         await self._database.write(change)
 
@@ -202,8 +221,12 @@ class SqlPeople:
         def remove(connection: sa.Connection) -> bool:
             _keep_an_owner(connection, organization_id, user_id)
             was_member, was_invited = (connection.execute(each).rowcount > 0 for each in removing)
-            if was_member and revoke_tokens_at is not None:
-                connection.execute(revoking)
+            revokes = was_member and revoke_tokens_at is not None
+            revoked = connection.execute(revoking).rowcount if revokes else 0
+            if was_member:
+                _record(connection, Action.MEMBER_REMOVED, organization_id, user_id, revoked_tokens=revoked)
+            elif was_invited:
+                _record(connection, Action.INVITATION_WITHDRAWN, organization_id, user_id)
             return was_member or was_invited
 
         return await self._database.write(remove)
@@ -227,6 +250,8 @@ class SqlPeople:
             if connection.execute(open_ones).scalar_one() >= most:
                 raise ConflictError(f"{most} invitations are open: withdraw one first")
             connection.execute(sa.insert(invitations).values(row))
+            about = {"organization_id": organization_id, "target": invitation.user.login}
+            record(connection, Action.MEMBER_INVITED, **about, details={"role": invitation.role})
 
         with conflict_as(f"{invitation.user.login} is already invited"):
             await self._database.write(add)
@@ -247,9 +272,18 @@ class SqlPeople:
                 return False
             _check_room(connection, user_id, most)
             connection.execute(_SET_MEMBER, member | {"role": role})
+            _record(connection, Action.MEMBER_JOINED, organization_id, user_id, role=Role(role))
             return True
 
         return await self._database.write(accept)
+
+
+def _record(
+    connection: sa.Connection, action: Action, organization_id: str, user_id: str, **details: object
+) -> None:
+    """Record what happens to a person's membership."""
+    login = connection.execute(sa.select(users.c.login).where(users.c.id == user_id)).scalar() or ""
+    record(connection, action, organization_id=organization_id, target=login, details=details)
 
 
 def _organizations_of(user_id: str) -> sa.Select[Any]:

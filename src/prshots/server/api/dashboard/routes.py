@@ -1,6 +1,7 @@
 """All routes of the dashboard's API."""
 
 from prshots.server.api.dashboard import (
+    audit,
     connections,
     credentials,
     images,
@@ -15,6 +16,7 @@ from prshots.server.api.dashboard.routing import DashboardRoute
 
 ROUTES: tuple[DashboardRoute, ...] = (
     *people.ROUTES,
+    *audit.ROUTES,
     *projects.ROUTES,
     *pull_requests.ROUTES,
     *images.ROUTES,

@@ -27,6 +27,7 @@ from prshots.server.api.dashboard.view_types import ServiceView
 from prshots.server.api.fields import pr_number_from_text
 from prshots.server.api.login import find_signed_in, require_own_origin
 from prshots.server.api.request_body import MAX_JSON_BYTES, is_storable, json_object, require_storable
+from prshots.server.domain.audit.ports import AuditRecords
 from prshots.server.domain.comments.service import Comments
 from prshots.server.domain.comparison.ports import BaselineRecords
 from prshots.server.domain.comparison.service import Comparisons
@@ -81,6 +82,7 @@ class DashboardServices:
     connections: ConnectionRecords
     forges: ConnectedForges
     organizations: Organizations
+    audit: AuditRecords
     overview: Overview
     thumbnails: Thumbnails
     avatar_origins: frozenset[str]

@@ -10,6 +10,7 @@ from typing import Literal, TypedDict
 from prshots.contract.forge_kinds import ForgeKind
 from prshots.contract.limits import Policy
 from prshots.contract.replies import CloseUp, ComparisonState, Gate, OutdatedNote, Review, ShotGroup, Verdict
+from prshots.server.domain.audit.models import ActorKind
 from prshots.server.domain.outbox.models import DeliveryKind
 from prshots.server.domain.projects.models import Role
 
@@ -516,6 +517,32 @@ class MemberView(UserView):
 
 class MemberListView(TypedDict):
     members: list[MemberView]
+    next: str | None
+
+
+class ActorView(TypedDict):
+    kind: ActorKind
+    name: str
+    """A login, a token's label or the operator's account. Empty for the service."""
+    address: str
+    """The IP address, or empty outside requests."""
+
+
+class AuditEntryView(TypedDict):
+    seq: int
+    at: int
+    actor: ActorView
+    action: str
+    """An action such as `token.created`."""
+    target: str
+    project_id: str
+    project: str
+    """The project's name at that time. Empty for acts outside a project."""
+    details: dict[str, str]
+
+
+class AuditLogView(TypedDict):
+    entries: list[AuditEntryView]
     next: str | None
 
 

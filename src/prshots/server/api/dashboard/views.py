@@ -7,6 +7,7 @@ from typing import TypeVar, cast
 from prshots.contract.formats import BY_EXT
 from prshots.contract.replies import Review
 from prshots.server.api.dashboard import view_types
+from prshots.server.domain.audit.models import AuditEntry
 from prshots.server.domain.comparison.models import (
     BaselineCommit,
     BaselinePeriod,
@@ -59,6 +60,31 @@ def member_view(member: Member, viewer: User, avatar_origins: Container[str]) ->
         "role": member.role,
         "you": member.user.id == viewer.id,
     }
+
+
+def audit_entry_view(entry: AuditEntry) -> view_types.AuditEntryView:
+    separator = " → " if entry.action.endswith("changed") else ", "
+    return _view(
+        view_types.AuditEntryView,
+        entry,
+        actor={"kind": entry.actor.kind, "name": entry.actor.name, "address": entry.actor.address},
+        details={name: _detail(value, separator) for name, value in entry.details.items()},
+    )
+
+
+def _detail(value: object, separator: str) -> str:
+    """Return a value of JSON in words. A list of a change has the values before and after."""
+    match value:
+        case list():
+            return separator.join(_detail(each, ", ") for each in value)
+        case dict():
+            return ", ".join(f"{name}={_detail(each, ', ')}" for name, each in value.items())
+        case bool():
+            return "yes" if value else "no"
+        case None:
+            return "none"
+        case _:
+            return str(value)
 
 
 def invitation_view(invitation: Invitation, avatar_origins: Container[str]) -> view_types.InvitationView:

@@ -32,7 +32,6 @@ class Action(StrEnum):
     """What can be recorded, as `subject.verb`."""
 
     SIGNED_IN = "person.signed_in"
-    SIGNED_OUT_EVERYWHERE = "person.signed_out_everywhere"
     ORGANIZATION_CREATED = "organization.created"
     ORGANIZATION_DELETED = "organization.deleted"
     MEMBER_INVITED = "member.invited"
@@ -70,7 +69,8 @@ class Action(StrEnum):
     KEY_CREATED = "key.created"
     KEY_ROTATED = "key.rotated"
     KEY_RETIRED = "key.retired"
-    INSTALLATION_MOVED = "installation.moved"
+    MOVE_STARTED = "installation.move_started"
+    MOVE_CANCELED = "installation.move_canceled"
     INSTALLATION_RESTORED = "installation.restored"
     SWEEP_DELETED = "sweep.deleted"
 

@@ -10,9 +10,12 @@ class AuditRecords(Protocol):
     """The audit log. Raises RecordsError. Other records add to it in the transactions of the acts."""
 
     async def entries(
-        self, organization_id: str, which: AuditFilter, before: int | None, limit: int
+        self, organization_id: str | None, which: AuditFilter, before: int | None, limit: int
     ) -> list[AuditEntry]:
-        """Return entries, newest first, with a `seq` below `before`. "" is the installation."""
+        """Return entries, newest first, with a `seq` below `before`.
+
+        "" means the acts on the whole installation, and None means all entries.
+        """
 
     async def add(
         self, action: Action, *, target: str = "", details: Mapping[str, object] | None = None

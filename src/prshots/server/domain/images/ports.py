@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Collection, Sequence
 from typing import Protocol
 
+from prshots.server.domain.audit.models import Action
 from prshots.server.domain.images.models import (
     BranchPlace,
     Description,
@@ -115,8 +116,11 @@ class ImageRecords(Protocol):
         request closes.
         """
 
-    async def remove_images(self, image_ids: Collection[str]) -> int:
-        """Remove these records and all references to them. Return how many existed, without before images."""
+    async def remove_images(self, image_ids: Collection[str], recorded_as: Action | None = None) -> int:
+        """Remove these records and all references to them. Return how many existed, without before images.
+
+        With `recorded_as`, the audit log of the installation gets an entry with their number.
+        """
 
     async def known_ids(self, image_ids: Collection[str]) -> set[str]:
         """Return the ids that have a record."""

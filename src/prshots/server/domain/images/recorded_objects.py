@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from prshots.contract.errors import RecordsUnsureError
+from prshots.server.domain.audit.models import Action
 from prshots.server.domain.images.models import Image
 from prshots.server.domain.images.ports import ImageRecords, ObjectStore
 
@@ -53,7 +54,7 @@ class ExpiryOutcome:
 
 
 async def expire_scheduled(
-    records: ImageRecords, store: ObjectStore, images: Sequence[Image]
+    records: ImageRecords, store: ObjectStore, images: Sequence[Image], recorded_as: Action | None = None
 ) -> ExpiryOutcome:
     """Expire scheduled images and their before images. Images whose bytes can't be deleted stay scheduled.
 
@@ -66,5 +67,6 @@ async def expire_scheduled(
     failed = {image.id for image in scheduled if not failed_keys.isdisjoint(image.keys)}
     # Keep an image whose before image can't be deleted: only the image refers to it.
     deleted = [image for image in scheduled if failed.isdisjoint({image.id, image.before_id})]
-    expired = await records.remove_images([image.id for image in deleted]) if deleted else 0
+    ids = [image.id for image in deleted]
+    expired = await records.remove_images(ids, recorded_as) if ids else 0
     return ExpiryOutcome(expired, len(scheduled) - len(deleted), sum(image.size for image in deleted))

@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
 
+from prshots.server.domain.audit.ports import AuditRecords
 from prshots.server.domain.comparison.ports import BaselineRecords, ComparisonRecords
 from prshots.server.domain.images.models import Image
 from prshots.server.domain.images.ports import ImageRecords, ObjectStore, PutUrlRecords, StagedRecords
@@ -92,5 +93,7 @@ class UpkeepEngines(NamedTuple):
     noise: NoiseRecords
     share_links: ShareLinkRecords
     outbox: OutboxRecords
+    audit: AuditRecords
+    audit_days: int
     encrypt_again: Callable[[], Awaitable[None]]
     """Encrypts the tokens of connections with the newest signing key."""

@@ -9,7 +9,8 @@ from typing import Literal
 
 from prshots.contract.errors import RecordsFullError
 from prshots.contract.object_names import SHARDS, image_id_of
-from prshots.server.domain.images.models import KEPT_REPLY_SECONDS
+from prshots.server.domain.audit.models import Action
+from prshots.server.domain.images.models import KEPT_REPLY_SECONDS, SECONDS_PER_DAY
 from prshots.server.domain.images.ports import ImageRecords
 from prshots.server.domain.images.recorded_objects import expire_scheduled
 from prshots.server.domain.people.sign_in import discard_old
@@ -85,6 +86,7 @@ async def sweep(
     await run.expire_scheduled()
     with contextlib.suppress(RecordsFullError):
         await run.discard_credentials()
+        await run.discard_old_audit()
         await engines.encrypt_again()
     await run.remove_leftovers()
     with contextlib.suppress(RecordsFullError):
@@ -146,7 +148,7 @@ class _Sweep:
     async def expire_scheduled(self) -> None:
         records, after = self._engines.records, ""
         while batch := await records.next_scheduled(after, BATCH):
-            outcome = await expire_scheduled(records, self._engines.store, batch)
+            outcome = await expire_scheduled(records, self._engines.store, batch, Action.SWEEP_DELETED)
             self.report.expired += outcome.expired
             self.report.failed += outcome.failed
             self.report.freed_bytes += outcome.freed_bytes
@@ -158,6 +160,12 @@ class _Sweep:
         self.report.logins = await discard_old(self._engines.people, self._now)
         while discarded := await self._engines.tokens.discard_expired_tokens(self._now, BATCH):
             self.report.tokens += discarded
+            self._progress(self.report)
+
+    async def discard_old_audit(self) -> None:
+        """Remove the audit log's entries that are past their retention."""
+        until = self._now - self._engines.audit_days * SECONDS_PER_DAY
+        while await self._engines.audit.discard_old(until, BATCH) > 0:
             self._progress(self.report)
 
     async def remove_leftovers(self) -> None:
@@ -208,7 +216,10 @@ class _Sweep:
 
     async def _delete_orphans(self, keys: list[str]) -> None:
         failed = await self._engines.store.delete(keys)
-        self.report.orphans += len(keys) - len(failed)
+        deleted = len(keys) - len(failed)
+        with contextlib.suppress(RecordsFullError):
+            await self._engines.audit.add(Action.SWEEP_DELETED, details={"files_without_record": deleted})
+        self.report.orphans += deleted
         self.report.failed += len(failed)
 
 

@@ -8,6 +8,7 @@ from sqlalchemy import Connection, bindparam, func, select, union, update
 from sqlalchemy import delete as delete_from
 
 from prshots.contract.errors import UnauthorizedError
+from prshots.server.adapters.sql.audit import record
 from prshots.server.adapters.sql.columns import (
     ACTIVE,
     ACTIVE_OF_PR,
@@ -32,6 +33,7 @@ from prshots.server.adapters.sql.images.references import add_references
 from prshots.server.adapters.sql.images.totals import count_closed, count_removed
 from prshots.server.adapters.sql.review.share_links import end_share_links
 from prshots.server.bounded_cache import BoundedCache
+from prshots.server.domain.audit.models import Action
 from prshots.server.domain.images.models import (
     Description,
     Image,
@@ -187,7 +189,20 @@ class SqlImages:
 
     async def schedule(self, image_ids: Collection[str], now: int) -> None:
         these = images.c.id.in_(image_ids)
-        await self._database.write(lambda connection: schedule_images(connection, now, these))
+        of_projects = (
+            select(images.c.project_id, func.count(), func.min(images.c.name))
+            .where(these, ACTIVE)
+            .group_by(images.c.project_id)
+        )
+
+        def mark(connection: Connection) -> None:
+            for project_id, count, name in connection.execute(of_projects).all():
+                about = {"target": name} if count == 1 else {}
+                details = {"images": count}
+                record(connection, Action.IMAGE_DELETED, project_id=project_id, **about, details=details)
+            schedule_images(connection, now, these)
+
+        await self._database.write(mark)
 
     async def close_pr(
         self, project_id: str, pr_number: int, now: int, *, schedule: bool, deleted_by: str = ""
@@ -204,11 +219,21 @@ class SqlImages:
             if schedule:
                 schedule_images(connection, now, *of_pr)
                 remove_comparisons(connection, project_id, pr_number)
+            target = f"#{pr_number}"
             if deleted_by:
                 connection.execute(deleting)
+                record(connection, Action.PULL_REQUEST_DELETED, project_id=project_id, target=target)
                 return 0
             marked = connection.execute(closing).rowcount
-            count_closed(connection, project_id, pr_number, now)
+            if count_closed(connection, project_id, pr_number, now):
+                details = {"images": marked}
+                record(
+                    connection,
+                    Action.PULL_REQUEST_CLOSED,
+                    project_id=project_id,
+                    target=target,
+                    details=details,
+                )
             return marked
 
         return await self._database.write(mark)
@@ -241,7 +266,7 @@ class SqlImages:
 
         return await self._database.write(mark) if with_due else 0
 
-    async def remove_images(self, image_ids: Collection[str]) -> int:
+    async def remove_images(self, image_ids: Collection[str], recorded_as: Action | None = None) -> int:
         columns = (images.c.project_id, images.c.pr_number, images.c.kind, images.c.size)
         removing = delete_from(images).where(images.c.id.in_(image_ids)).returning(*columns)
 
@@ -249,7 +274,10 @@ class SqlImages:
             lock_pulls_of(connection, image_ids)
             removed = connection.execute(removing).all()
             forget_images(connection, image_ids)
-            return count_removed(connection, removed)
+            count = count_removed(connection, removed)
+            if recorded_as and count:
+                record(connection, recorded_as, details={"images": count})
+            return count
 
         return await self._database.write(remove)
 

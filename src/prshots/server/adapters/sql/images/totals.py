@@ -127,13 +127,15 @@ def count_moved(
     _COUNT_TOTALS.run(connection, [arriving | {"images": 0, "bytes": 0}])
 
 
-def count_closed(connection: Connection, project_id: str, pr_number: int, now: int) -> None:
-    """Mark a pull request as closed. If it is already closed, keep the time."""
+def count_closed(connection: Connection, project_id: str, pr_number: int, now: int) -> bool:
+    """Mark a pull request as closed. If it is already closed, keep the time and return False."""
     this = equal(pulls, project_id=project_id, pr_number=pr_number)
     closing = update(pulls).where(*this, pulls.c.closed_at.is_(None)).values(closed_at=now)
-    if connection.execute(closing).rowcount:
-        of_project = update(project_totals).where(project_totals.c.project_id == project_id)
-        connection.execute(of_project.values(open_pulls=project_totals.c.open_pulls - 1))
+    if not connection.execute(closing).rowcount:
+        return False
+    of_project = update(project_totals).where(project_totals.c.project_id == project_id)
+    connection.execute(of_project.values(open_pulls=project_totals.c.open_pulls - 1))
+    return True
 
 
 def _is_counted(kind: str) -> bool:

@@ -7,11 +7,13 @@ import sqlalchemy as sa
 
 from prshots.contract.errors import NotFoundError
 from prshots.contract.forge_kinds import ForgeKind
+from prshots.server.adapters.sql.audit import record
 from prshots.server.adapters.sql.columns import equal
 from prshots.server.adapters.sql.database.database import Database
 from prshots.server.adapters.sql.database.row_locks import lock_project
 from prshots.server.adapters.sql.database.schema import connections, outbox
 from prshots.server.adapters.sql.outbox.causes import send_again
+from prshots.server.domain.audit.models import Action
 from prshots.server.domain.outbox.models import Connection
 
 _CONNECTIONS = sa.select(*(connections.c[field.name] for field in fields(Connection)))
@@ -36,6 +38,8 @@ class SqlConnections:
             database.execute(sa.delete(connections).where(connections.c.project_id == connection.project_id))
             database.execute(sa.insert(connections).values(asdict(connection)))
             send_again(database, connection.project_id, connection.created_at)
+            about = {"project_id": connection.project_id, "target": connection.repository}
+            record(database, Action.CONNECTION_SET, **about, details={"forge": connection.forge})
 
         await self._database.write(put)
 
@@ -48,7 +52,10 @@ class SqlConnections:
         def remove(database: sa.Connection) -> bool:
             database.execute(sa.delete(outbox).where(outbox.c.project_id == project_id))
             removing = sa.delete(connections).where(connections.c.project_id == project_id)
-            return database.execute(removing).rowcount > 0
+            repository = database.execute(removing.returning(connections.c.repository)).scalar()
+            if repository is not None:
+                record(database, Action.CONNECTION_REMOVED, project_id=project_id, target=repository)
+            return repository is not None
 
         return await self._database.write(remove)
 

@@ -2,10 +2,11 @@
 
 from dataclasses import asdict
 
-from sqlalchemy import Connection, bindparam, func, insert, select, update
+from sqlalchemy import Connection, bindparam, insert, select, update
 from sqlalchemy import delete as delete_from
 
 from prshots.contract.errors import NotFoundError
+from prshots.server.adapters.sql.audit import record
 from prshots.server.adapters.sql.columns import (
     ACTIVE,
     LONG_LIVED,
@@ -13,6 +14,7 @@ from prshots.server.adapters.sql.columns import (
     PROJECTS,
     TOKEN,
     conflict_as,
+    equal,
     project_from,
     project_gone_as,
 )
@@ -31,6 +33,7 @@ from prshots.server.adapters.sql.database.schema import (
 from prshots.server.adapters.sql.images.marks import mark_some
 from prshots.server.adapters.sql.outbox.causes import mark_newest_due
 from prshots.server.adapters.sql.projects.trusts import remove_trusts
+from prshots.server.domain.audit.models import Action
 from prshots.server.domain.projects.models import Project, UploadToken
 
 _CHANGEABLE = (
@@ -54,8 +57,13 @@ class SqlProjects:
 
     async def add_project(self, project: Project) -> None:
         row = {key: value for key, value in asdict(project).items() if key != "organization"}
+
+        def add(connection: Connection) -> None:
+            connection.execute(insert(projects).values(row))
+            record(connection, Action.PROJECT_CREATED, project_id=project.id, target=project.name)
+
         with conflict_as(_name_taken(project)):
-            await self._database.execute(insert(projects).values(row))
+            await self._database.write(add)
 
     async def project(self, name: str, organization_id: str) -> Project | None:
         query = (
@@ -72,13 +80,18 @@ class SqlProjects:
 
     async def change_project(self, project: Project, now: int) -> None:
         is_this = projects.c.id == project.id
-        before = select(projects.c.review_verdicts).where(is_this).with_for_update()
+        before = select(*(projects.c[name] for name in _CHANGEABLE)).where(is_this).with_for_update()
         changes = {name: getattr(project, name) for name in _CHANGEABLE}
 
         def change(connection: Connection) -> None:
-            had_verdicts = connection.execute(before).scalar()
+            found = connection.execute(before).first()
+            old = found._asdict() if found else {}
             connection.execute(update(projects).where(is_this).values(changes))
-            if project.review_verdicts != had_verdicts:
+            changed = {name: [old[name], changes[name]] for name in old if old[name] != changes[name]}
+            if changed:
+                about = {"project_id": project.id, "target": project.name}
+                record(connection, Action.PROJECT_CHANGED, **about, details=changed)
+            if "review_verdicts" in changed:
                 mark_newest_due(connection, project.id, REVIEWED_AGAIN, now)
 
         with conflict_as(_name_taken(project)):
@@ -111,7 +124,9 @@ class SqlProjects:
         def retire(connection: Connection) -> int:
             remove_trusts(connection, trusts.c.project_id == project_id)
             connection.execute(revoking)
-            mark_some(connection, project_id, connection.execute(some).scalars().all(), now)
+            marked = mark_some(connection, project_id, connection.execute(some).scalars().all(), now)
+            if marked:
+                record(connection, Action.IMAGE_DELETED, project_id=project_id, details={"images": marked})
             if not _has_images(connection, project_id):
                 return 0
             return connection.execute(total).scalar() or 1
@@ -123,6 +138,7 @@ class SqlProjects:
             lock_project(connection, project_id)
             if _has_images(connection, project_id):
                 return False
+            record(connection, Action.PROJECT_DELETED, project_id=project_id)
             for table in reversed(metadata.sorted_tables):  # tables that refer to another table come first
                 if "project_id" in table.c and table not in {images, audit_log}:
                     connection.execute(delete_from(table).where(table.c.project_id == project_id))
@@ -130,6 +146,10 @@ class SqlProjects:
             return True
 
         return await self._database.write(remove)
+
+
+def _name_token(label: str, hint: str) -> str:
+    return f"{label} ({hint})" if label else hint
 
 
 def _name_taken(project: Project) -> str:
@@ -155,8 +175,13 @@ class SqlTokens:
         self._database = database
 
     async def add_token(self, token: UploadToken) -> None:
+        def add(connection: Connection) -> None:
+            connection.execute(insert(tokens).values(asdict(token)))
+            about = {"project_id": token.project_id, "target": _name_token(token.label, token.hint)}
+            record(connection, Action.TOKEN_CREATED, **about, details={"id": token.id})
+
         with project_gone_as(NotFoundError("not found")):
-            await self._database.execute(insert(tokens).values(asdict(token)))
+            await self._database.write(add)
 
     async def project_of_token(self, sha256: str) -> tuple[UploadToken, Project] | None:
         row = await self._database.look_up(_PROJECT_OF_TOKEN, sha256=sha256)
@@ -171,11 +196,21 @@ class SqlTokens:
         return [UploadToken(*row) for row in await self._database.rows(query)]
 
     async def revoke_token(self, token_id: str, now: int, project_id: str | None = None) -> bool:
-        first = func.coalesce(tokens.c.revoked_at, now)
-        revoking = update(tokens).where(tokens.c.id == token_id).values(revoked_at=first)
-        if project_id is not None:
-            revoking = revoking.where(tokens.c.project_id == project_id)
-        return await self._database.execute(revoking) > 0
+        this = equal(tokens, id=token_id) + (
+            [] if project_id is None else equal(tokens, project_id=project_id)
+        )
+        finding = select(*TOKEN).where(*this).with_for_update()
+        revoking = update(tokens).where(*this).values(revoked_at=now)
+
+        def revoke(connection: Connection) -> bool:
+            row = connection.execute(finding).first()
+            if row is not None and row.revoked_at is None:
+                connection.execute(revoking)
+                about = {"project_id": row.project_id, "target": _name_token(row.label, row.hint)}
+                record(connection, Action.TOKEN_REVOKED, **about, details={"id": token_id})
+            return row is not None
+
+        return await self._database.write(revoke)
 
     async def touch_token(self, token_id: str, now: int) -> None:
         touching = update(tokens).where(tokens.c.id == token_id).values(last_used_at=now)

@@ -8,11 +8,13 @@ from typing import Any
 import sqlalchemy as sa
 
 from prshots.contract.errors import ConflictError, NotFoundError, RecordsError
+from prshots.server.adapters.sql.audit import record
 from prshots.server.adapters.sql.columns import PROJECT, PROJECTS, project_from, project_gone_as
 from prshots.server.adapters.sql.database.database import Database, is_refusal
 from prshots.server.adapters.sql.database.prepared import Prepared
 from prshots.server.adapters.sql.database.row_locks import lock_project
 from prshots.server.adapters.sql.database.schema import organizations, projects, tokens, trusts
+from prshots.server.domain.audit.models import Action
 from prshots.server.domain.projects.models import (
     LOCAL_ORGANIZATION,
     Project,
@@ -47,6 +49,7 @@ class SqlTrusts:
             if len(known) >= most:
                 raise ConflictError(f"a project can have at most {most} trusts: remove one first")
             connection.execute(sa.insert(trusts).values(row))
+            _record(connection, Action.TRUST_ADDED, trust)
 
         with project_gone_as(NotFoundError("not found")):
             await self._database.write(add)
@@ -72,7 +75,15 @@ class SqlTrusts:
 
     async def remove_trust(self, trust_id: str, project_id: str | None = None) -> bool:
         which = _which(trust_id, project_id)
-        return await self._database.write(lambda connection: remove_trusts(connection, which)) > 0
+
+        def remove(connection: sa.Connection) -> bool:
+            found = connection.execute(sa.select(*_TRUST).where(which)).first()
+            if found is None or not remove_trusts(connection, which):
+                return False
+            _record(connection, Action.TRUST_REMOVED, _trust(found))
+            return True
+
+        return await self._database.write(remove)
 
     async def touch_trust(self, trust_id: str, now: int) -> None:
         touching = sa.update(trusts).where(trusts.c.id == trust_id).values(last_used_at=now)
@@ -91,8 +102,15 @@ class SqlTrusts:
 
     async def unpin_trust(self, trust_id: str, project_id: str | None = None) -> bool:
         nothing = {"pins": None, "refused_ids": None, "refused_at": None}
-        unpinning = sa.update(trusts).where(_which(trust_id, project_id)).values(nothing)
-        return await self._database.execute(unpinning) > 0
+        unpinning = sa.update(trusts).where(_which(trust_id, project_id)).values(nothing).returning(*_TRUST)
+
+        def unpin(connection: sa.Connection) -> bool:
+            found = connection.execute(unpinning).first()
+            if found is not None:
+                _record(connection, Action.TRUST_UNPINNED, _trust(found))
+            return found is not None
+
+        return await self._database.write(unpin)
 
     async def note_refused_ids(self, trust_id: str, ids: Mapping[str, str], now: int) -> None:
         noting = (
@@ -121,6 +139,11 @@ def remove_trusts(connection: sa.Connection, which: sa.ColumnElement[bool]) -> i
         connection.execute(sa.delete(tokens).where(tokens.c.trust_id.in_(ids)))
         connection.execute(sa.delete(trusts).where(trusts.c.id.in_(ids)))
     return len(ids)
+
+
+def _record(connection: sa.Connection, action: Action, trust: Trust) -> None:
+    claims = {"id": trust.id, "claims": trust.claims}
+    record(connection, action, project_id=trust.project_id, target=trust.issuer, details=claims)
 
 
 def _which(trust_id: str, project_id: str | None) -> sa.ColumnElement[bool]:

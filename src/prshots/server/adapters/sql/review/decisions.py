@@ -8,6 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from prshots.contract.replies import Pin, Review, ReviewState
+from prshots.server.adapters.sql.audit import record
 from prshots.server.adapters.sql.columns import ACTIVE, equal, given
 from prshots.server.adapters.sql.comparison.comparisons import NEWEST, NEWEST_OF_SEVERAL
 from prshots.server.adapters.sql.database.database import Database
@@ -22,6 +23,7 @@ from prshots.server.adapters.sql.database.schema import (
 from prshots.server.adapters.sql.outbox.causes import mark_due
 from prshots.server.adapters.sql.review.histories import find_histories
 from prshots.server.adapters.sql.review.quarantines import quarantined_shots
+from prshots.server.domain.audit.models import Action
 from prshots.server.domain.comparison.models import PairKey
 from prshots.server.domain.images.models import ShotKey
 from prshots.server.domain.review.models import Decision, NewDecision, ReviewFacts
@@ -39,6 +41,9 @@ _DECISIONS = (
     .order_by(decisions.c.seq)
 )
 _PAIR = sa.tuple_(*(decisions.c[name] for name in PairKey._fields))
+
+MAX_NAMED = 10
+"""How many names of decided shots the audit log keeps."""
 
 _earlier = images.alias()
 
@@ -115,6 +120,14 @@ class SqlReviews:
             connection.execute(sa.update(decisions).where(*replaced).values(is_newest=False))
             connection.execute(sa.insert(decisions), [row | pair._asdict() for pair in pairs])
             mark_due(connection, project_id, pr_number, now)
+            names = sorted({pair.name for pair in pairs})
+            record(
+                connection,
+                Action.DECIDED,
+                project_id=project_id,
+                target=f"#{pr_number}",
+                details={"decision": decision.decision, "pairs": len(pairs), "names": names[:MAX_NAMED]},
+            )
             return True
 
         return await self._database.write(write)

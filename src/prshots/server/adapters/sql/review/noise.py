@@ -7,6 +7,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from prshots.contract.errors import ConflictError
+from prshots.server.adapters.sql.audit import record
 from prshots.server.adapters.sql.columns import ACTIVE, OF_BASELINES, equal, given
 from prshots.server.adapters.sql.comparison.comparisons import DIFFERS, NEWEST_COMMIT, OF_SHOT
 from prshots.server.adapters.sql.database.database import Database
@@ -21,6 +22,7 @@ from prshots.server.adapters.sql.database.schema import (
 )
 from prshots.server.adapters.sql.outbox.causes import mark_due
 from prshots.server.adapters.sql.review.histories import discard_past, histories_of_project
+from prshots.server.domain.audit.models import Action
 from prshots.server.domain.images.models import ShotKey
 from prshots.server.domain.review.noise import BranchHistory, Quarantine
 
@@ -100,13 +102,28 @@ class SqlNoise:
                     f"a project can have at most {most:,} screenshots in quarantine: end one first"
                 )
             _mark_differing(connection, [(project_id, shot)], now)
+            details = {"reason": quarantine.reason, "until": quarantine.until}
+            record(
+                connection,
+                Action.QUARANTINE_STARTED,
+                project_id=project_id,
+                target=_name(shot),
+                details=details,
+            )
             return next(each for each in active if each.shot == shot)
 
         return await self._database.write(add)
 
     async def end_quarantine(self, project_id: str, quarantine_id: str, now: int) -> bool:
         this = equal(quarantines, project_id=project_id, id=quarantine_id)
-        return await self._database.write(lambda connection: _remove(connection, now, *this)) > 0
+
+        def end(connection: sa.Connection) -> bool:
+            removed = _remove(connection, now, *this)
+            for shot in removed:
+                record(connection, Action.QUARANTINE_ENDED, project_id=project_id, target=_name(shot))
+            return bool(removed)
+
+        return await self._database.write(end)
 
     async def discard_old(self, now: int, limit: int) -> int:
         ended = (
@@ -118,20 +135,24 @@ class SqlNoise:
 
         def discard(connection: sa.Connection) -> int:
             is_ended = quarantines.c.id.in_(connection.execute(ended).scalars().all())
-            return _remove(connection, now, is_ended) + discard_past(connection, now, limit)
+            return len(_remove(connection, now, is_ended)) + discard_past(connection, now, limit)
 
         return await self._database.write(discard)
 
 
-def _remove(connection: sa.Connection, now: int, *which: sa.ColumnElement[bool]) -> int:
-    """Remove quarantines, and mark the pull requests whose gates that changes. Return how many."""
+def _name(shot: ShotKey) -> str:
+    return " ".join(filter(None, shot))
+
+
+def _remove(connection: sa.Connection, now: int, *which: sa.ColumnElement[bool]) -> list[ShotKey]:
+    """Remove quarantines, and mark the pull requests whose gates that changes. Return their shots."""
     removing = sa.delete(quarantines).where(*which)
     removed: list[Any] = list(connection.execute(removing.returning(*quarantines.c)))
     of_removed = quarantined_commits.c.quarantine_id.in_([each.id for each in removed])
     connection.execute(sa.delete(quarantined_commits).where(of_removed))
     shots = [(each.project_id, ShotKey(each.name, each.viewport, each.theme)) for each in removed]
     _mark_differing(connection, shots, now)
-    return len(removed)
+    return [shot for _, shot in shots]
 
 
 def _mark_differing(connection: sa.Connection, shots: Iterable[tuple[str, ShotKey]], now: int) -> None:

@@ -1,0 +1,103 @@
+"""`prshots audit`: who did what."""
+
+import json
+from collections.abc import AsyncIterator
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from prshots.cli.common import ConfigOption, print_table, run_with, say, settings_from, when
+from prshots.contract.errors import NotFoundError
+from prshots.contract.safe_text import safe_json
+
+if TYPE_CHECKING:
+    from prshots.server.adapters.sql.database.database import Database
+    from prshots.server.domain.audit.models import AuditEntry, AuditFilter
+
+PAGE = 1000
+
+_DAY = ["%Y-%m-%d"]
+
+
+def audit(
+    *,
+    organization: Annotated[
+        str, typer.Option(metavar="NAME", help="Only what was done in this organization.")
+    ] = "",
+    actor: Annotated[
+        str, typer.Option(metavar="NAME", help="Only what this person, token or operator did.")
+    ] = "",
+    action: Annotated[
+        str,
+        typer.Option(
+            metavar="ACTION", help="Only this action, such as token.created, or subject, such as token."
+        ),
+    ] = "",
+    since: Annotated[
+        datetime | None, typer.Option(metavar="DATE", formats=_DAY, help="Only from this day on (UTC).")
+    ] = None,
+    limit: Annotated[int, typer.Option(metavar="N", min=1, help="Show at most the newest N entries.")] = 100,
+    json_lines: Annotated[
+        bool, typer.Option("--json-lines", help="Print all entries as JSON, one per line, without --limit.")
+    ] = False,
+    config: ConfigOption = None,
+) -> None:
+    """Show who did what, newest first: everything that the audit log of this installation has."""
+    from prshots.server.domain.audit.models import AuditFilter
+    from prshots.server.wiring import use_database
+
+    at = int(since.replace(tzinfo=UTC).timestamp()) if since else None
+    which = AuditFilter(actor=actor, action=action, since=at)
+
+    async def show(database: "Database") -> list["AuditEntry"]:
+        found: list[AuditEntry] = []
+        async for entry in _entries(database, organization, which):
+            if json_lines:
+                time = datetime.fromtimestamp(entry.at, UTC).isoformat()
+                print(safe_json(json.dumps({"time": time, **asdict(entry)}, ensure_ascii=False)))
+            elif len(found) < limit:
+                found.append(entry)
+            else:
+                break
+        return found
+
+    found = run_with(use_database(settings_from(config)), show)
+    if json_lines:
+        return
+    print_table(
+        ["TIME", "WHO", "FROM", "ACTION", "ON", "PROJECT"],
+        [
+            [
+                when(entry.at),
+                entry.actor.name or entry.actor.kind,
+                entry.actor.address or "-",
+                entry.action,
+                entry.target or "-",
+                entry.project or "-",
+            ]
+            for entry in found
+        ],
+    )
+    if not found:
+        say("The audit log has no such entries.")
+
+
+async def _entries(
+    database: "Database", organization: str, which: "AuditFilter"
+) -> AsyncIterator["AuditEntry"]:
+    from prshots.server.adapters.sql.audit import SqlAudit
+    from prshots.server.adapters.sql.people import SqlPeople
+
+    organization_id = None
+    if organization:
+        found = await SqlPeople(database).organization_called(organization)
+        if found is None:
+            raise NotFoundError(f"no organization {organization!r}")
+        organization_id = found.id
+    before = None
+    while page := await SqlAudit(database).entries(organization_id, which, before, PAGE):
+        for entry in page:
+            yield entry
+        before = page[-1].seq

@@ -1,0 +1,97 @@
+"""The audit log of an organization, for its owners: a page of entries, and an export."""
+
+import json
+from collections.abc import AsyncIterator
+from dataclasses import asdict
+from datetime import UTC, date, datetime, timedelta
+
+from starlette.responses import Response, StreamingResponse
+
+from prshots.contract.errors import InvalidInputError
+from prshots.server.api.dashboard import fields, view_types, views
+from prshots.server.api.dashboard.fields import next_cursor
+from prshots.server.api.dashboard.routing import Call, DashboardRoute
+from prshots.server.api.request_body import refuse_body
+from prshots.server.domain.audit.models import AuditEntry, AuditFilter
+from prshots.server.domain.audit.ports import AuditRecords
+from prshots.server.domain.projects.models import Role
+
+PAGE = 60
+EXPORTED_AT_ONCE = 1000
+
+_PATH = "/organizations/{organization_id}/audit"
+
+
+async def list_entries(call: Call) -> view_types.AuditLogView:
+    organization_id, after = await _organization_id(call), call.after(int)
+    found = await call.services.audit.entries(
+        organization_id, _filter(call), after[0] if after else None, PAGE
+    )
+    return {
+        "entries": [views.audit_entry_view(entry) for entry in found],
+        "next": next_cursor(found, PAGE, lambda entry: (entry.seq,)),
+    }
+
+
+async def export(call: Call) -> Response:
+    """Return the entries as JSON lines, newest first."""
+    await refuse_body(call.request)
+    organization_id, which = await _organization_id(call), _filter(call)
+    headers = {
+        "Cache-Control": "no-store",
+        "Content-Disposition": 'attachment; filename="audit.jsonl"',
+        "Content-Type": "application/jsonl",
+    }
+    if call.request.method == "HEAD":
+        return Response(headers=headers)
+    first = await call.services.audit.entries(organization_id, which, None, EXPORTED_AT_ONCE)
+    return StreamingResponse(_lines(call.services.audit, organization_id, which, first), headers=headers)
+
+
+async def _lines(
+    audit: AuditRecords, organization_id: str, which: AuditFilter, page: list[AuditEntry]
+) -> AsyncIterator[str]:
+    while page:
+        yield "".join(map(_line, page))
+        page = await audit.entries(organization_id, which, page[-1].seq, EXPORTED_AT_ONCE)
+
+
+def _line(entry: AuditEntry) -> str:
+    time = datetime.fromtimestamp(entry.at, UTC).isoformat()
+    return json.dumps({"time": time, **asdict(entry)}, ensure_ascii=False) + "\n"
+
+
+async def _organization_id(call: Call) -> str:
+    organization_id = call.path("organization_id")
+    return (await call.services.organizations.find_for(call.user, organization_id, Role.OWNER)).id
+
+
+def _filter(call: Call) -> AuditFilter:
+    given = call.query
+    until = _day(given.get("until", ""), "until")
+    return AuditFilter(
+        actor=fields.search(given.get("actor", "")),
+        action=fields.search(given.get("action", "")),
+        project_id=given.get("project_id", ""),
+        since=_midnight(_day(given.get("since", ""), "since")),
+        until=_midnight(until and until + timedelta(days=1)),  # to the end of that day
+    )
+
+
+def _day(text: str, name: str) -> date | None:
+    if not text:
+        return None
+    try:
+        return date.fromisoformat(text).replace(year=max(1970, int(text[:4])))
+    except ValueError as error:
+        raise InvalidInputError(f"{name} must be a date such as 2026-01-31") from error
+
+
+def _midnight(day: date | None) -> int | None:
+    return None if day is None else int(datetime.combine(day, datetime.min.time(), UTC).timestamp())
+
+
+ROUTES = (
+    DashboardRoute("GET", _PATH, list_entries),
+    DashboardRoute("GET", f"{_PATH}/export", export),
+)

@@ -1,0 +1,120 @@
+import { formatCount } from "../lib/format";
+import { usePages } from "../lib/live";
+import { useMe } from "../lib/me";
+import { navigate, useLocation } from "../lib/router";
+import type { Actor, AuditEntry } from "../lib/types";
+import { useUrlText } from "../lib/use-url-text";
+import { NoAccessPage } from "../shell/no-access-page";
+import { Empty, Failed, Field, Loading, MoreButton, OrganizationHead, SearchField, Time } from "../ui";
+import { type AuditFilter, auditFilterFrom, auditQuery, describeAct, SUBJECTS } from "./acts";
+
+export function AuditPage({ organizationId }: { organizationId: string }) {
+  const organization = useMe().organizations.find(({ id }) => id === organizationId);
+  if (!organization) return <NoAccessPage what="organization" />;
+  return (
+    <>
+      <OrganizationHead organization={organization} current="audit" />
+      <AuditLog page={`/organizations/${organizationId}/audit`} />
+    </>
+  );
+}
+
+/** The entries under this path, with filters. `page` is the path of both the page and the API's route. */
+export function AuditLog({ page }: { page: string }) {
+  const filter = auditFilterFrom(useLocation().query);
+  const query = auditQuery(filter);
+  const list = usePages(`${page}${query}`, "entries", (entry) => entry.seq);
+  return (
+    <section>
+      <Filters page={page} filter={filter} />
+      {list.loading && <Loading rows={6} />}
+      {list.error && !list.loaded && <Failed error={list.error} retry={list.refresh} />}
+      {list.loaded && list.items.length === 0 && (
+        <Empty title="No entries">
+          <p>{query ? "No entries match these filters." : "Acts appear here as they happen."}</p>
+        </Empty>
+      )}
+      <ol class="audit" aria-busy={list.loading}>
+        {list.items.map((entry) => (
+          <Entry key={entry.seq} entry={entry} />
+        ))}
+      </ol>
+      <MoreButton more={list.more} noun="entries" />
+      {list.items.length > 0 && (
+        <p class="quiet small">
+          {formatCount(list.items.length, "entry", "entries")} shown.{" "}
+          <a href={`/v1/dashboard${page}/export${query}`} download="audit.jsonl">
+            Export all as JSON lines
+          </a>
+        </p>
+      )}
+    </section>
+  );
+}
+
+function Filters({ page, filter }: { page: string; filter: AuditFilter }) {
+  const address = (change: Partial<AuditFilter>) => page + auditQuery({ ...filter, ...change });
+  const [actor, setActor] = useUrlText(filter.actor, (text) => address({ actor: text }));
+  const choose = (change: Partial<AuditFilter>) => navigate(address(change), { replace: true });
+  return (
+    <div class="audit-filters">
+      <SearchField label="Who: a login or a token’s label" placeholder="Who" text={actor} onText={setActor} />
+      <Field label="What">
+        {(field) => (
+          <select
+            {...field}
+            value={filter.action}
+            onChange={(event) => choose({ action: event.currentTarget.value })}
+          >
+            <option value="">Everything</option>
+            {SUBJECTS.map(([subject, label]) => (
+              <option key={subject} value={subject}>
+                {label}
+              </option>
+            ))}
+          </select>
+        )}
+      </Field>
+      {(["since", "until"] as const).map((name) => (
+        <Field key={name} label={name === "since" ? "From" : "To"}>
+          {(field) => (
+            <input
+              {...field}
+              type="date"
+              value={filter[name]}
+              onChange={(event) => choose({ [name]: event.currentTarget.value })}
+            />
+          )}
+        </Field>
+      ))}
+    </div>
+  );
+}
+
+function Entry({ entry }: { entry: AuditEntry }) {
+  const details = Object.entries(entry.details);
+  return (
+    <li>
+      <Time at={entry.at} />
+      <div class="audit-act">
+        <p>
+          <strong>{describeActor(entry.actor)}</strong> {describeAct(entry.action)}{" "}
+          {entry.target && <b>{entry.target}</b>}
+          {entry.project && <span class="quiet"> in {entry.project}</span>}
+        </p>
+        {details.length > 0 && (
+          <p class="quiet small">
+            {details.map(([name, text]) => `${name.replaceAll("_", " ")}: ${text}`).join(" · ")}
+          </p>
+        )}
+      </div>
+      <span class="quiet small audit-address">{entry.actor.address}</span>
+    </li>
+  );
+}
+
+function describeActor({ kind, name }: Actor): string {
+  if (kind === "service") return "The service";
+  if (kind === "operator") return name ? `The operator (${name})` : "The operator";
+  return kind === "token" ? `The token ${name}` : name;
+}
