@@ -82,9 +82,12 @@ def _day(text: str, name: str) -> date | None:
     if not text:
         return None
     try:
-        return date.fromisoformat(text).replace(year=max(1970, int(text[:4])))
-    except ValueError as error:
-        raise InvalidInputError(f"{name} must be a date such as 2026-01-31") from error
+        day = date.fromisoformat(text)
+    except ValueError:
+        day = date.min
+    if not 1970 <= day.year < date.max.year:
+        raise InvalidInputError(f"{name} must be a date such as 2026-01-31")
+    return day
 
 
 def _midnight(day: date | None) -> int | None:
