@@ -18,6 +18,7 @@ from prshots.server.domain.projects.models import Role
 
 PAGE = 60
 EXPORTED_AT_ONCE = 1000
+FIRST_YEAR = 1970
 
 _PATH = "/organizations/{organization_id}/audit"
 
@@ -85,7 +86,7 @@ def _day(text: str, name: str) -> date | None:
         day = date.fromisoformat(text)
     except ValueError:
         day = date.min
-    if not 1970 <= day.year < date.max.year:
+    if not FIRST_YEAR <= day.year < date.max.year:
         raise InvalidInputError(f"{name} must be a date such as 2026-01-31")
     return day
 
