@@ -217,7 +217,7 @@ def test_a_backup_to_standard_output_restores_the_same_data(
         copy = other.data_dir / path.relative_to(service.data_dir)
         if path.suffix == ".db":
             assert dump(copy) == dump(path)
-        elif path.name != "signing-keys.lock":
+        elif path.name != "signing-keys.lock" and not path.name.startswith("prshots.db-"):
             assert copy.read_bytes() == path.read_bytes()
 
 
@@ -231,8 +231,11 @@ def is_blocked_reading(pid: int, fifo: Path) -> bool:
 
 
 def dump(database: Path) -> list[str]:
+    """Return the content, except for the audit log, which records each restore."""
     with contextlib.closing(sqlite3.connect(database)) as connection:
-        return list(connection.iterdump())
+        return [
+            line for line in connection.iterdump() if '"audit_log"' not in line and "'audit_log'" not in line
+        ]
 
 
 class TestBackup:

@@ -20,7 +20,7 @@ def test_command_reports_its_steps_and_the_settings_to_change(tmp_path: Path) ->
     assert not new.exists()
     moved = service.run("move", *target)
     assert "Copying records …" in moved.stderr
-    assert "Moved 3 rows and 0 files.\n" in moved.stdout
+    assert "Moved 5 rows and 0 files.\n" in moved.stdout
     assert "Writes stopped for " in moved.stdout
     assert f"  PRSHOTS_DATABASE_URL=sqlite:///{new}/prshots.db\n" in moved.stdout
     assert f"  PRSHOTS_STORE_URL=file://{new}/images\n" in moved.stdout

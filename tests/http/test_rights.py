@@ -32,7 +32,8 @@ DECIDE = ("POST", "/projects/{project_id}/pulls/{pr_number}/decisions")
 CONNECT = ("PUT", "/projects/{project_id}/connection")
 DISCONNECT = ("DELETE", "/projects/{project_id}/connection")
 OF_MEMBER = {CHANGE_MEMBER, REMOVE_MEMBER, TOKENS_OF_MEMBER}
-OWNERS_ONLY = {DELETE_PROJECT, DELETE_ORGANIZATION, INVITE, *OF_MEMBER, CONNECT, DISCONNECT}
+AUDIT = {("GET", f"/organizations/{{organization_id}}/audit{export}") for export in ("", "/export")}
+OWNERS_ONLY = {*AUDIT, DELETE_PROJECT, DELETE_ORGANIZATION, INVITE, *OF_MEMBER, CONNECT, DISCONNECT}
 BODIES: dict[tuple[str, str], dict[str, object]] = {
     ("POST", "/organizations"): {"name": "new"},
     ("POST", "/projects"): {"name": "new"},

@@ -44,7 +44,7 @@ def audit(
     ] = False,
     config: ConfigOption = None,
 ) -> None:
-    """Show who did what, newest first: everything that the audit log of this installation has."""
+    """Show who did what in this installation, newest first."""
     from prshots.server.domain.audit.models import AuditFilter
     from prshots.server.wiring import use_database
 

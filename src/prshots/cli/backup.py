@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from prshots.cli.common import ConfigOption, say, settings_from, when
+from prshots.cli.common import ConfigOption, record_act, say, settings_from, when
 from prshots.contract.sizes import readable_size
 
 
@@ -39,10 +39,12 @@ def restore(
 ) -> None:
     """Restore a backup into an empty data folder. Image URLs, tokens and sign-ins stay valid."""
     from prshots.server.backup.restore import restore as put_back
+    from prshots.server.domain.audit.models import Action
 
     settings = settings_from(config)
     with _exit_on_sigterm(), _progress("Restoring") as progress:
         restored = put_back(settings, file, progress)
+    record_act(settings, Action.RESTORED, f"{file.name}, from {when(restored.created_at)}")
     say(
         f"Restored {restored.images:,} images ({readable_size(restored.image_bytes)}) from "
         f"{when(restored.created_at)} into {settings.data_dir}. Start the service with: prshots serve"

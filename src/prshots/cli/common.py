@@ -20,6 +20,7 @@ from prshots.contract.variables import unknown_variable_message, unknown_variabl
 
 if TYPE_CHECKING:
     from prshots.server.config.settings import Settings
+    from prshots.server.domain.audit.models import Action
     from prshots.server.domain.projects.keyless import Trusts
     from prshots.server.domain.projects.service import Projects
 
@@ -122,6 +123,14 @@ def run_with(opening: AbstractAsyncContextManager[S], work: Callable[[S], Awaita
             return await work(opened)
 
     return asyncio.run(run())
+
+
+def record_act(settings: "Settings", action: "Action", target: str) -> None:
+    """Add an act that happened outside the database to the audit log of the installation."""
+    from prshots.server.adapters.sql.audit import SqlAudit
+    from prshots.server.wiring import use_database
+
+    run_with(use_database(settings), lambda database: SqlAudit(database).add(action, target=target))
 
 
 def print_json(value: Any) -> None:  # noqa: ANN401 - any JSON value

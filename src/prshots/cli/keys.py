@@ -10,6 +10,7 @@ from prshots.cli.common import (
     Sections,
     print_json,
     print_table,
+    record_act,
     run_with,
     say,
     settings_from,
@@ -42,12 +43,15 @@ def create(config: ConfigOption = None) -> None:
     With PRSHOTS_SIGNING_KEYS, registers new keys from there.
     """
     from prshots.contract.errors import ConflictError
+    from prshots.server.domain.audit.models import Action
     from prshots.server.wiring import existing_keys, key_file, open_fingerprints
 
     settings = settings_from(config)
     with open_fingerprints(settings) as fingerprints:
         if settings.signing_keys:
-            fingerprints.register(existing_keys(settings).ring())
+            ring = existing_keys(settings).ring()
+            fingerprints.register(ring)
+            record_act(settings, Action.KEY_CREATED, ring.signing_kid)
             say("Registered the keys in PRSHOTS_SIGNING_KEYS. Restart every API with them.")
             return
         keys = key_file(settings)
@@ -58,6 +62,7 @@ def create(config: ConfigOption = None) -> None:
             )
         fingerprints.register(keys.ring())
     kid = keys.ring().signing_kid
+    record_act(settings, Action.KEY_CREATED, kid)
     say(f"Created {keys.path} with key {kid}. Every machine needs this file: copy it there.")
 
 
@@ -66,6 +71,7 @@ def rotate(config: ConfigOption = None) -> None:
     """Create a new signing key. URLs signed with older keys stay valid."""
     from prshots.server.adapters.forges.token_encryption import encrypt_again
     from prshots.server.adapters.sql.outbox.connections import SqlConnections
+    from prshots.server.domain.audit.models import Action
     from prshots.server.wiring import key_file, open_fingerprints, use_database
 
     settings = settings_from(config)
@@ -78,6 +84,7 @@ def rotate(config: ConfigOption = None) -> None:
     run_with(
         use_database(settings), lambda database: encrypt_again(SqlConnections(database), keys.fresh_ring)
     )
+    record_act(settings, Action.KEY_ROTATED, kid)
     say(f"Key {kid} signs new URLs. A running service starts using it within 10 s.")
 
 
@@ -91,6 +98,7 @@ def retire(
 
     from prshots.contract.errors import ConflictError
     from prshots.server.adapters.sql.outbox.connections import SqlConnections
+    from prshots.server.domain.audit.models import Action
     from prshots.server.wiring import count_signed_with, key_file, use_database
 
     settings = settings_from(config)
@@ -104,6 +112,7 @@ def retire(
         )
     images = asyncio.run(count_signed_with(settings, kid))  # first: a database error leaves the key in place
     keys.retire(kid)
+    record_act(settings, Action.KEY_RETIRED, kid)
     say(
         f"Removed key {kid}. The URLs of {images:,} images were signed with it and no longer work. Fetch the "
         "comments of their pull requests again to get new URLs."

@@ -227,11 +227,10 @@ def _cancel(settings: "Settings") -> None:
     if state is None:
         say("There is no move to cancel.")
         return
-    places = " and ".join(place for place in (state.database_place, state.store_place) if place)
     if state.phase == "moved":
         say(
-            f"{settings.database_place} accepts writes again. Images uploaded to {places} since the move "
-            "exist only there: do not run a service on both."
+            f"{settings.database_place} accepts writes again. Images uploaded to {state.destination} since "
+            "the move exist only there: do not run a service on both."
         )
     else:
-        say(f"Canceled the move. Its copy is still in {places}: delete it.")
+        say(f"Canceled the move. Its copy is still in {state.destination}: delete it.")

@@ -11,7 +11,8 @@ from sqlalchemy import Connection, Engine, select, text
 
 from prshots.contract.errors import MoveError, RecordsError
 from prshots.server import wiring
-from prshots.server.adapters.sql.database.database import translating
+from prshots.server.adapters.sql.audit import record
+from prshots.server.adapters.sql.database.database import begin_work, end_work, translating
 from prshots.server.adapters.sql.database.found_schema import found_schema
 from prshots.server.adapters.sql.database.schema import images, installation, metadata
 from prshots.server.adapters.sql.move.change_log import (
@@ -25,6 +26,7 @@ from prshots.server.adapters.sql.move.change_log import (
 from prshots.server.adapters.sql.move.move_state import MoveState, drop_state, read_state, write_state
 from prshots.server.adapters.sql.move.write_refusal import install_refusal, remove_refusal
 from prshots.server.config.settings import Settings
+from prshots.server.domain.audit.models import Action
 from prshots.server.move.plan import MovePlan, require_our_schema
 
 MOVE_LOCK = 0x7072_7368_6F74_7302
@@ -102,6 +104,7 @@ class SourceDatabase:
             drop_state(connection)  # left by a completed move of the store
             write_state(connection, state)
             install_log(connection, metadata.sorted_tables if plan.moves_database else [images])
+            record(connection, Action.MOVE_STARTED, target=state.destination)
 
         self._write(begin)
         return state
@@ -176,14 +179,16 @@ class SourceDatabase:
     def cancel(self) -> MoveState | None:
         """Remove everything that a move added to this database. Return the state of that move."""
         state = self.state()
+        if state is None:
+            return None
 
         def cancel(connection: Connection) -> None:
             remove_log(connection)
             remove_refusal(connection)
             drop_state(connection)
+            record(connection, Action.MOVE_CANCELED, target=state.destination)
 
-        if state is not None:
-            self._write(cancel)
+        self._write(cancel)
         return state
 
     def _set_lock_timeout(self, connection: Connection) -> None:
@@ -194,8 +199,10 @@ class SourceDatabase:
     def _write(self, work: Callable[[Connection], None]) -> None:
         for attempt in range(ATTEMPTS):
             try:
-                with translating(), self.engine.execution_options(writes=True).begin() as connection:
-                    work(connection)
+                with translating(), self.engine.execution_options(writes=True).connect() as connection:
+                    with connection.begin():
+                        begin_work(connection, work)
+                    end_work(connection)
             except RecordsError:
                 if attempt == ATTEMPTS - 1:
                     raise

@@ -71,7 +71,7 @@ class Action(StrEnum):
     KEY_RETIRED = "key.retired"
     MOVE_STARTED = "installation.move_started"
     MOVE_CANCELED = "installation.move_canceled"
-    INSTALLATION_RESTORED = "installation.restored"
+    RESTORED = "installation.restored"
     SWEEP_DELETED = "sweep.deleted"
 
 

@@ -57,6 +57,10 @@ class MoveState:
     """The key of the last row copied from that table, or () before the first."""
 
     @property
+    def destination(self) -> str:
+        return " and ".join(filter(None, (self.database_place, self.store_place)))
+
+    @property
     def where_to(self) -> str:
         """The settings that the operator has to change."""
         places = {"PRSHOTS_DATABASE_URL": self.database_place, "PRSHOTS_STORE_URL": self.store_place}
