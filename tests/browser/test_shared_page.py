@@ -13,7 +13,7 @@ from support.signed_in_people import Person
 
 pytestmark = pytest.mark.slow
 
-ENDED = "This link has ended or doesn’t exist. Ask whoever sent it for a new one."
+ENDED = "This link has ended or doesn\u2019t exist. Ask whoever sent it for a new one."
 
 
 @pytest.fixture(scope="module")
@@ -41,8 +41,8 @@ def share(ann: Person, shop: Shop, pr_number: int) -> str:
 
 
 @pytest.fixture
-def guest(running_browser: Browser, service: Service) -> Iterator[Page]:
-    """Open a browser in which nobody is signed in, which notes every request."""
+def guest(running_browser: Browser) -> Iterator[Page]:
+    """Open a browser in which nobody is signed in."""
     context = running_browser.new_context(viewport=WIDE)
     context.set_default_timeout(PATIENCE_MS)
     yield context.new_page()
