@@ -181,7 +181,7 @@ def untouched(world: World) -> None:
     (quarantine,) = owner.get_json(f"/projects/{places['project_id']}/quarantines")["quarantines"]
     assert (quarantine["id"], quarantine["reason"]) == (places["quarantine_id"], QUARANTINED["reason"])
     shared = owner.get_json(SHARE[1].format(**places))["share_links"]
-    assert [(each["id"], each["state"]) for each in shared] == [(places["share_link_id"], "active")]
+    assert [(each["id"], each["ended_at"]) for each in shared] == [(places["share_link_id"], None)]
     members = owner.get_json(f"/organizations/{places['organization_id']}/members")["members"]
     assert {member["id"]: member["role"] for member in members} == {
         owner.user_id: "owner",

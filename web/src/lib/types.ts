@@ -387,8 +387,7 @@ export interface ShareLink {
   created_by: string;
   created_at: number;
   expires_at: number;
-  /** `closed` if the pull request was closed or its screenshots were deleted. */
-  state: "active" | "expired" | "revoked" | "closed";
+  /** When somebody revoked it, or when the pull request closed. */
   ended_at: number | null;
   /** Who revoked it. Otherwise empty. */
   ended_by: string;

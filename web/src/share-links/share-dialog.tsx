@@ -96,7 +96,8 @@ interface LinkRowProps {
 }
 
 function LinkRow({ link, path, onRevoked }: LinkRowProps) {
-  const { id, created_by, created_at, state } = link;
+  const { id, created_by, created_at } = link;
+  const state = stateOf(link);
   const action = useAction();
   const revoke = () =>
     action.run(async () => {
@@ -121,8 +122,15 @@ function LinkRow({ link, path, onRevoked }: LinkRowProps) {
   );
 }
 
+function stateOf({ expires_at, ended_at, ended_by }: ShareLink) {
+  if (ended_at !== null) return ended_by ? "revoked" : "closed";
+  return expires_at * 1000 > Date.now() ? "active" : "expired";
+}
+
 /** "Until 25 Nov 2026", "Revoked by ann on 20 Nov 2026" */
-function describeEnd({ state, expires_at, ended_at, ended_by }: ShareLink): string {
+function describeEnd(link: ShareLink): string {
+  const { expires_at, ended_at, ended_by } = link;
+  const state = stateOf(link);
   if (state === "active") return `Until ${date(expires_at)}`;
   if (state === "expired") return `Ended on ${date(expires_at)}`;
   const on = ended_at === null ? "" : ` on ${date(ended_at)}`;

@@ -19,15 +19,16 @@ def shared_route(services: DashboardServices) -> Route:
 
         async def view() -> view_types.SharedChangesView:
             stored = await services.comparisons.latest(project, number)
-            reviewed = without_people(await services.reviews.of(project, stored)) if stored else None
+            compared = None
+            if stored:
+                reviewed = without_people(await services.reviews.of(project, stored))
+                compared = views.comparison_view(stored, reviewed, (), services.images)
             return {
                 "project": project.name,
                 "pr_number": number,
                 "title": shared.title,
                 "expires_at": shared.expires_at,
-                "comparison": views.comparison_view(stored, reviewed, (), services.images)
-                if stored and reviewed
-                else None,
+                "comparison": compared,
             }
 
         version = await services.reviews.version(project, number)

@@ -9,22 +9,18 @@ from prshots.server.domain.review.sharing import DEFAULT_DAYS, MAX_DAYS
 
 
 async def list_share_links(call: Call, project: Project, number: int) -> view_types.ShareLinkListView:
-    links = call.services.share_links
-    found = await links.of_pull(project, number)
-    return {"share_links": [views.share_link_view(link, links.now()) for link in found]}
+    found = await call.services.share_links.of_pull(project, number)
+    return {"share_links": [views.share_link_view(link) for link in found]}
 
 
 async def create_share_link(call: Call, project: Project, number: int) -> view_types.NewShareLinkView:
-    takes = f"a whole number from 1 to {MAX_DAYS}"
-    days = fields.number_or_null(await call.body(), "days", takes)
-    links = call.services.share_links
-    link, secret = await links.create(
-        project, number, DEFAULT_DAYS if days is None else days, call.user.login
-    )
+    body = {"days": DEFAULT_DAYS, **await call.body()}
+    days = fields.number(body, "days", f"a whole number from 1 to {MAX_DAYS}")
+    link, secret = await call.services.share_links.create(project, number, days, call.user.login)
     # A member who was removed in the meantime gets a 404, and nobody the secret.
     await call.services.organizations.project(call.user, project.id, Role.MAINTAINER)
     url = f"{call.services.about['web_url']}/shared#{secret}"
-    return {"share_link": views.share_link_view(link, links.now()), "url": url}
+    return {"share_link": views.share_link_view(link), "url": url}
 
 
 async def revoke_share_link(call: Call, project: Project, number: int) -> view_types.DoneView:

@@ -287,9 +287,8 @@ class ShareLinkView(TypedDict):
     created_by: str
     created_at: int
     expires_at: int
-    state: Literal["active", "expired", "revoked", "closed"]
-    """`closed` if the pull request was closed or its screenshots were deleted."""
     ended_at: int | None
+    """When somebody revoked it, or when the pull request closed."""
     ended_by: str
     """Who revoked it. Otherwise empty."""
 

@@ -177,8 +177,8 @@ def comparison_view(
     }
 
 
-def share_link_view(link: ShareLink, now: int) -> view_types.ShareLinkView:
-    return _view(view_types.ShareLinkView, link, state=link.state(now))
+def share_link_view(link: ShareLink) -> view_types.ShareLinkView:
+    return _view(view_types.ShareLinkView, link)
 
 
 def comparison_summary_view(summary: ComparisonSummary) -> view_types.ComparisonSummaryView:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Literal
+from typing import NamedTuple
 
 from prshots.contract.replies import Gate, OutdatedNote, Pin, Review
 from prshots.server.domain.comparison.models import PairKey
@@ -76,15 +76,9 @@ class ShareLink:
     ended_at: int | None = None
     ended_by: str = ""
 
-    def state(self, now: int) -> Literal["active", "expired", "revoked", "closed"]:
-        if self.ended_at is not None:
-            return "revoked" if self.ended_by else "closed"
-        return "active" if self.expires_at > now else "expired"
 
-
-@dataclass(frozen=True, slots=True)
-class SharedPull:
-    """The pull request that a valid link shows."""
+class SharedPull(NamedTuple):
+    """The pull request that an active link shows."""
 
     project: Project
     pr_number: int

@@ -58,14 +58,11 @@ class NoiseRecords(Protocol):
 class ShareLinkRecords(Protocol):
     """Share links. Raises RecordsError. Adding also raises RecordsFullError.
 
-    Closing a pull request ends its active links in the same transaction, and so does deleting its images.
+    `close_pr` ends the active links of its pull request.
     """
 
     async def add(self, link: ShareLink, most: int) -> None:
-        """Add a link. Raises NotFoundError for an unknown pull request.
-
-        Raises ConflictError if the pull request is closed, or has `most` active links already.
-        """
+        """Add a link. Raises NotFoundError, or ConflictError for a closed pull request or `most` links."""
 
     async def of_pull(self, project_id: str, pr_number: int, now: int, limit: int) -> list[ShareLink]:
         """Return the pull request's links: active ones first, then the others, each newest first."""
@@ -77,7 +74,7 @@ class ShareLinkRecords(Protocol):
         """End an active link. Return False if there is none."""
 
     async def discard_old(self, until: int, now: int, limit: int) -> int:
-        """Remove up to `limit` links that ended or expired at this time or earlier. Return how many.
+        """Remove up to `limit` links that were over at this time. Return how many.
 
-        Also ends the links of closed pull requests: an older version closes them without their links.
+        Also ends the links of pull requests that a process of an older version has closed.
         """
