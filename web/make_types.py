@@ -52,12 +52,13 @@ _REPLIES = (
     replies.Decided,
     replies.CloseUp,
 )
+LINE_WIDTH = 110
 _PLAIN = {str: "string", int: "number", float: "number", bool: "boolean", NoneType: "null"}
 
 
 def generate() -> str:
     """Return the whole file: the enums, and an interface for each TypedDict and reply."""
-    enums = (f"export type {enum.__name__} = {_literals(enum)};\n" for enum in _ENUMS)
+    enums = map(_enum, _ENUMS)
     interfaces = (
         _interface(getattr(module, node.name), node)
         for module in (replies, view_types, login)
@@ -65,6 +66,14 @@ def generate() -> str:
         if isinstance(node, ast.ClassDef) and _is_interface(getattr(module, node.name))
     )
     return "\n".join([HEAD, "".join(enums), *interfaces])
+
+
+def _enum(enum: type[Enum]) -> str:
+    """Return one type. A long one has a line for each value, as the formatter writes it."""
+    line = f"export type {enum.__name__} = {_literals(enum)};\n"
+    if len(line) <= LINE_WIDTH:
+        return line
+    return line.replace("= ", "=\n  | ").replace('" | ', '"\n  | ')
 
 
 def _is_interface(hint: Any) -> bool:  # noqa: ANN401 - any type

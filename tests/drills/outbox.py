@@ -1,4 +1,4 @@
-"""Kill -9 while people decide: in the end each pull request has the right status, and none came after a newer one.
+"""Kill -9 while people decide: each pull request ends with the right status, and each decision with its audit entry.
 
 Clients push commits to pull requests, compare them, and decide about one change after the other, while processes die. The
 project is connected to a forge look-alike that takes its time for each reply.
@@ -8,6 +8,8 @@ The statuses of a pull request must arrive in this order, although any of them m
 - No status of a commit arrives after one of a later commit.
 - Each decision leaves fewer changes open. After a status that counts a decision, none arrives with more open changes, and
   none that says that the commit isn't compared yet.
+
+A decision and its entry in the audit log are committed together, so their numbers are the same in every snapshot.
 """
 
 import random
@@ -39,6 +41,10 @@ PATIENCE_SECONDS = 240
 
 KINDS = ("api",) * 6 + ("supervisor", "replica", "backend", "postgresql")
 WAITING = "SELECT count(*) FROM outbox WHERE due_at IS NOT NULL"
+RECORDED = (
+    "SELECT count(*), (SELECT count(*) FROM audit_log WHERE action = 'decision.made' AND actor_kind = 'person') "
+    "FROM decisions"
+)
 _OPEN = re.compile(r"(\d+) screenshots? to review")
 
 
@@ -97,6 +103,7 @@ class OutboxDrill:
             self.site.revive()
             if self._rng.random() < 0.7:  # the other kills hit processes that start
                 self.site.wait_until_up()
+                self._check_audit_log()
         self.site.wait_until_up()
 
     # Clients
@@ -151,6 +158,11 @@ class OutboxDrill:
 
     # Checks
 
+    def _check_audit_log(self) -> None:
+        ((decisions, entries),) = self.site.snapshot(RECORDED)[0]
+        if decisions != entries:
+            self.wrong.append(f"{decisions} decisions, but {entries} entries in the audit log")
+
     def _check_everything(self) -> None:
         def are_all_sent() -> bool:
             return self.site.snapshot(WAITING)[0] == [(0,)]
@@ -164,6 +176,7 @@ class OutboxDrill:
             known = {commit.sha for commit in commits}
             arrived = [each for each in self.forge.arrived if each[0] in known]
             self.wrong += [f"pull request {number}: {each}" for each in wrong_order(commits, arrived)]
+        self._check_audit_log()
         self.wrong += errors_in(self.site.log)
 
     def _figures(self) -> dict[str, int]:

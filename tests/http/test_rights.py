@@ -33,6 +33,7 @@ JOIN_BY_LINK = [("POST", "/join/offer"), ("POST", "/join")]
 GROUP = "rights/testers"
 NAME_GROUP = ("POST", "/organizations/{organization_id}/groups")
 FORGET_GROUP = ("DELETE", NAME_GROUP[1])
+SHARE = ("POST", "/projects/{project_id}/pulls/{pr_number}/share-links")
 CONNECT = ("PUT", "/projects/{project_id}/connection")
 EVERYONE = """
 GET    /me
@@ -60,6 +61,7 @@ GET    /projects/{project_id}/pulls/{pr_number}/comment
 GET    /projects/{project_id}/pulls/{pr_number}/shots
 GET    /projects/{project_id}/pulls/{pr_number}/images
 GET    /projects/{project_id}/pulls/{pr_number}/zip
+GET    /projects/{project_id}/pulls/{pr_number}/share-links
 GET    /projects/{project_id}/staged
 GET    /projects/{project_id}/baselines
 GET    /projects/{project_id}/baselines/images
@@ -77,6 +79,8 @@ DELETE /projects/{project_id}/quarantines/{quarantine_id}
 POST   /projects
 PATCH  /projects/{project_id}
 POST   /projects/{project_id}/pulls/{pr_number}/expire
+POST   /projects/{project_id}/pulls/{pr_number}/share-links
+DELETE /projects/{project_id}/pulls/{pr_number}/share-links/{share_link_id}
 DELETE /projects/{project_id}/images/{image_id}
 GET    /projects/{project_id}/tokens
 POST   /projects/{project_id}/tokens
@@ -126,6 +130,7 @@ BODIES: dict[tuple[str, str], dict[str, object]] = {
     LINK: {"role": "viewer"},
     **{key: {"code": "x" * 43} for key in JOIN_BY_LINK},
     NAME_GROUP: {"name": GROUP, "role": "reviewer"},
+    SHARE: {"days": 3},
 }
 NOWHERE = {
     "project_id": "0" * 16,
@@ -134,6 +139,7 @@ NOWHERE = {
     "token_id": "0" * 12,
     "trust_id": "0" * 12,
     "quarantine_id": "0" * 12,
+    "share_link_id": "0" * 12,
     "member_id": "0" * 16,
     "link_id": "0" * 12,
     "pr_number": "7",
@@ -246,6 +252,7 @@ def _made(service: Service, people: People, forge_url: str) -> World:
     link = owner.ask("POST", LINK[1].format(organization_id=organization), role="viewer").json()
     named = owner.ask("POST", NAME_GROUP[1].format(organization_id=organization), name=GROUP, role="viewer")
     assert named.status_code == 201, named.text
+    shared = owner.ask("POST", SHARE[1].format(project_id=project, pr_number=7)).json()["share_link"]
     places = {
         "project_id": project,
         "organization_id": organization,
@@ -256,6 +263,7 @@ def _made(service: Service, people: People, forge_url: str) -> World:
         "member_id": people.members[Role.MAINTAINER].user_id,
         "link_id": link["link"]["id"],
         "code": link["url"].partition("#")[2],
+        "share_link_id": shared["id"],
         "pr_number": "7",
     }
     changed = {key: shot[key] for key in PAIR}
@@ -280,6 +288,8 @@ def untouched(world: World) -> None:
     assert trust["claims"] == CLAIMS
     (quarantine,) = owner.get_json(f"/projects/{places['project_id']}/quarantines")["quarantines"]
     assert (quarantine["id"], quarantine["reason"]) == (places["quarantine_id"], QUARANTINED["reason"])
+    shared = owner.get_json(SHARE[1].format(**places))["share_links"]
+    assert [(each["id"], each["ended_at"]) for each in shared] == [(places["share_link_id"], None)]
     members = owner.get_json(f"/organizations/{places['organization_id']}/members")["members"]
     assert {member["id"]: member["role"] for member in members} == {
         member.user_id: role for role, member in world.members.items()

@@ -1,6 +1,6 @@
 /** The words for acts in the audit log, and the filters in the page's URL. */
 
-import type { Action } from "../lib/types";
+import type { Action, AuditEntry } from "../lib/types";
 
 const ACTS: Record<Action, string> = {
   "person.signed_in": "signed in",
@@ -47,8 +47,16 @@ const ACTS: Record<Action, string> = {
   "sweep.deleted": "deleted expired images",
 };
 
+const OWN_ACTS: Partial<Record<Action, string>> = {
+  "member.joined": "joined",
+  "member.removed": "left",
+};
+
 /** Entries from another version may have an act that this page doesn't know. */
-export const describeAct = (action: string): string => ACTS[action as Action] ?? action;
+export function describeAct({ action, actor, target }: AuditEntry): string {
+  const own = actor.name === target ? OWN_ACTS[action as Action] : undefined;
+  return own ?? ACTS[action as Action] ?? action;
+}
 
 /** The subjects of acts, for the filter. */
 export const SUBJECTS: readonly (readonly [subject: string, label: string])[] = [

@@ -1,11 +1,11 @@
-import { formatCount } from "../lib/format";
+import { dateTime, formatCount } from "../lib/format";
 import { usePages } from "../lib/live";
 import { useMe } from "../lib/me";
 import { navigate, useLocation } from "../lib/router";
 import type { Actor, AuditEntry } from "../lib/types";
 import { useUrlText } from "../lib/use-url-text";
 import { NoAccessPage } from "../shell/no-access-page";
-import { Empty, Failed, Field, Loading, MoreButton, OrganizationHead, SearchField, Time } from "../ui";
+import { Empty, Failed, Field, Loading, MoreButton, OrganizationHead } from "../ui";
 import { type AuditFilter, auditFilterFrom, auditQuery, describeAct, SUBJECTS } from "./acts";
 
 export function AuditPage({ organizationId }: { organizationId: string }) {
@@ -58,7 +58,19 @@ function Filters({ page, filter }: { page: string; filter: AuditFilter }) {
   const choose = (change: Partial<AuditFilter>) => navigate(address(change), { replace: true });
   return (
     <div class="audit-filters">
-      <SearchField label="Who: a login or a token’s label" placeholder="Who" text={actor} onText={setActor} />
+      <Field label="Who">
+        {(field) => (
+          <input
+            {...field}
+            value={actor}
+            maxLength={200}
+            placeholder="Login or token"
+            autocomplete="off"
+            spellcheck={false}
+            onInput={(event) => setActor(event.currentTarget.value)}
+          />
+        )}
+      </Field>
       <Field label="What">
         {(field) => (
           <select
@@ -95,12 +107,12 @@ function Entry({ entry }: { entry: AuditEntry }) {
   const details = Object.entries(entry.details);
   return (
     <li>
-      <Time at={entry.at} />
+      <time dateTime={new Date(entry.at * 1000).toISOString()}>{dateTime(entry.at)}</time>
       <div class="audit-act">
         <p>
-          <strong>{describeActor(entry.actor)}</strong> {describeAct(entry.action)}{" "}
-          {entry.target && <b>{entry.target}</b>}
-          {entry.project && <span class="quiet"> in {entry.project}</span>}
+          <strong>{describeActor(entry.actor)}</strong> {describeAct(entry)}{" "}
+          {entry.target !== entry.actor.name && <strong>{entry.target}</strong>}
+          {entry.project && entry.project !== entry.target && <span class="quiet"> in {entry.project}</span>}
         </p>
         {details.length > 0 && (
           <p class="quiet small">

@@ -289,6 +289,7 @@ def upkeep_engines(
     from prshots.server.adapters.sql.people import SqlPeople
     from prshots.server.adapters.sql.projects.projects import SqlProjects, SqlTokens
     from prshots.server.adapters.sql.review.noise import SqlNoise
+    from prshots.server.adapters.sql.review.share_links import SqlShareLinks
     from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
     from prshots.server.domain.upkeep.ports import UpkeepEngines
 
@@ -304,6 +305,7 @@ def upkeep_engines(
         SqlProjects(database),
         SqlTokens(database),
         SqlNoise(database),
+        SqlShareLinks(database),
         SqlOutbox(database),
         SqlAudit(database),
         audit_days,

@@ -58,7 +58,7 @@ def record(
     }
     details_json = json.dumps(entry["details"], ensure_ascii=False)
     connection.execute(_ADD, entry | {"at": int(time.time()), "details": details_json})
-    given = {name: value for name, value in entry.items() if value}
+    given = {name: value for name, value in (entry | {"details": json.loads(details_json)}).items() if value}
     after_commit(connection, partial(_log.info, "audit", **given))
 
 

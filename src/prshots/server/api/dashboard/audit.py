@@ -18,6 +18,7 @@ from prshots.server.domain.projects.models import Role
 
 PAGE = 60
 EXPORTED_AT_ONCE = 1000
+FIRST_YEAR = 1970
 
 _PATH = "/organizations/{organization_id}/audit"
 
@@ -82,9 +83,12 @@ def _day(text: str, name: str) -> date | None:
     if not text:
         return None
     try:
-        return date.fromisoformat(text).replace(year=max(1970, int(text[:4])))
-    except ValueError as error:
-        raise InvalidInputError(f"{name} must be a date such as 2026-01-31") from error
+        day = date.fromisoformat(text)
+    except ValueError:
+        day = date.min
+    if not FIRST_YEAR <= day.year < date.max.year:
+        raise InvalidInputError(f"{name} must be a date such as 2026-01-31")
+    return day
 
 
 def _midnight(day: date | None) -> int | None:

@@ -10,6 +10,7 @@ from prshots.server.api.dashboard import (
     projects,
     pull_requests,
     quarantines,
+    share_links,
     zip_download,
 )
 from prshots.server.api.dashboard.routing import DashboardRoute
@@ -24,5 +25,6 @@ ROUTES: tuple[DashboardRoute, ...] = (
     *zip_download.ROUTES,
     *credentials.ROUTES,
     *quarantines.ROUTES,
+    *share_links.ROUTES,
     *connections.ROUTES,
 )
