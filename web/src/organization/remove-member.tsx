@@ -22,6 +22,7 @@ export function removeQuestion(member: Member, organization: Organization) {
         {member.from_group && " until they sign in again, unless they leave the group or you remove it"}.
         Tokens that others created and trusts stay valid: if they copied a token or added a trust, check each
         project’s Tokens page.
+        {member.role === "owner" && " Their invitations and links end. Groups that they added stay."}
       </p>
     ),
     action: `Remove ${member.login}`,
