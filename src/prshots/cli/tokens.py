@@ -23,17 +23,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(cls=Sections, help="Create, list and revoke upload tokens.", no_args_is_help=True)
 
-_SHOWN = (
-    "id",
-    "label",
-    "hint",
-    "created_at",
-    "created_by",
-    "last_used_at",
-    "expires_at",
-    "revoked_at",
-    "revoked_by",
-)
+_SHOWN = "id label hint created_at created_by last_used_at expires_at revoked_at revoked_by"
 
 ProjectArgument = Annotated[str, typer.Argument(metavar="PROJECT", help="The project's name.")]
 
@@ -72,7 +62,7 @@ def list_tokens(
 
     tokens = with_accounts(settings_from(config), find)
     if as_json:
-        print_json([{field: getattr(token, field) for field in _SHOWN} for token in tokens])
+        print_json([{field: getattr(token, field) for field in _SHOWN.split()} for token in tokens])
         return
     print_table(
         ["ID", "LABEL", "HINT", "CREATED", "CREATED BY", "LAST USED", "EXPIRES", "REVOKED", "REVOKED BY"],

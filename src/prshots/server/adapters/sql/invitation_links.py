@@ -1,6 +1,7 @@
 """Links that let one person join an organization."""
 
 from collections.abc import Sequence
+from dataclasses import fields
 from typing import Any
 
 import sqlalchemy as sa
@@ -16,21 +17,11 @@ from prshots.server.domain.people.models import InvitationLink
 from prshots.server.domain.projects.models import Organization, Role
 
 _links = invitation_links.c
-_ORGANIZATION = (
-    organizations.c.id,
-    organizations.c.name,
-    organizations.c.personal,
-    organizations.c.created_at,
+_ORGANIZATION = [organizations.c[field.name] for field in fields(Organization)]
+_FIELDS = [field.name for field in fields(InvitationLink) if field.name != "organization"]
+_LINKS = sa.select(*_ORGANIZATION, *(_links[name] for name in _FIELDS)).select_from(
+    invitation_links.join(organizations, _links.organization_id == organizations.c.id)
 )
-_LINKS = sa.select(
-    _links.id,
-    *_ORGANIZATION,
-    _links.sha256,
-    _links.role,
-    _links.created_by,
-    _links.created_at,
-    _links.expires_at,
-).select_from(invitation_links.join(organizations, _links.organization_id == organizations.c.id))
 
 
 class SqlInvitationLinks:
@@ -41,15 +32,7 @@ class SqlInvitationLinks:
         open_ones = sa.select(sa.func.count()).where(
             _links.organization_id == link.organization.id, _links.expires_at > link.created_at
         )
-        row = {
-            "id": link.id,
-            "organization_id": link.organization.id,
-            "sha256": link.sha256,
-            "role": link.role.value,
-            "created_by": link.created_by,
-            "created_at": link.created_at,
-            "expires_at": link.expires_at,
-        }
+        row = {name: getattr(link, name) for name in _FIELDS} | {"organization_id": link.organization.id}
 
         def add(connection: sa.Connection) -> None:
             if not memberships.lock_row(connection, organizations, link.organization.id):
@@ -105,9 +88,8 @@ class SqlInvitationLinks:
 
 
 def _link(row: Sequence[Any]) -> InvitationLink:
-    link_id, *organization, sha256, role, created_by, created_at, expires_at = row
-    about = (Organization(*organization), sha256, Role(role), created_by, created_at, expires_at)
-    return InvitationLink(link_id, *about)
+    organization, link = row[: len(_ORGANIZATION)], dict(zip(_FIELDS, row[len(_ORGANIZATION) :], strict=True))
+    return InvitationLink(organization=Organization(*organization), **link | {"role": Role(link["role"])})
 
 
 def _record(connection: sa.Connection, action: Action, link: InvitationLink) -> None:
