@@ -526,6 +526,7 @@ def test_an_invited_colleague_joins_from_a_link_and_is_removed_with_their_tokens
         page.get_by_role("button", name="Invite").click()
         expect(page.get_by_text("ask them to sign in once")).to_be_visible()
         page.get_by_label("Login").fill("github:bob")
+        page.get_by_label("Role", exact=True).first.select_option("maintainer")
         page.get_by_role("button", name="Invite").click()
         expect(page.get_by_text("not accepted yet")).to_be_visible()
         theirs.get_by_role("button", name="Join").click()

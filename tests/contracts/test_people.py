@@ -145,7 +145,7 @@ class TestSessions:
         old, new = a_state(created_at=NOW - 11), a_state(created_at=NOW - 10)
         await people.add_login_state(old)
         await people.add_login_state(new)
-        assert await people.discard_old_logins(NOW - 10, NOW - 30, NOW - 7) == 3
+        assert await people.discard_old_logins(NOW - 10, NOW - 30, NOW - 7, NOW) == 3
         assert await people.session(kept.sha256) == (kept, user)
         assert await people.take_login_state(old.sha256) is None
         assert await people.take_login_state(new.sha256) == new
@@ -259,13 +259,13 @@ class TestMembers:
         for token in (theirs, revoked, *others):
             await stores.records.add_token(token)
         await stores.records.revoke_token(revoked.id, NOW + 3)
-        assert await stores.overview.tokens_of_member(acme.id, user.id, 9) == [(theirs, project.name)]
-        assert await stores.overview.tokens_of_member(acme.id, user.id, 0) == []
+        assert await stores.overview.tokens_of_member(acme.id, user.id, NOW, 9) == [(theirs, project.name)]
+        assert await stores.overview.tokens_of_member(acme.id, user.id, NOW, 0) == []
         assert await people.remove_member(acme.id, user.id)
         assert await stores.records.project_of_token(theirs.sha256)
         await people.set_member(acme.id, user.id, Role.MAINTAINER)
         assert await people.remove_member(acme.id, user.id, revoke_tokens_at=NOW + 9)
-        assert await stores.overview.tokens_of_member(acme.id, user.id, 9) == []
+        assert await stores.overview.tokens_of_member(acme.id, user.id, NOW, 9) == []
         revoked_at = {token.id: token.revoked_at for token in await stores.records.tokens(project.id)}
         assert (revoked_at[theirs.id], revoked_at[revoked.id]) == (NOW + 9, NOW + 3)
         for token in others:

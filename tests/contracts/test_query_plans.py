@@ -10,7 +10,7 @@ import secrets
 import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +33,7 @@ from prshots.server.domain.comparison.models import (
 )
 from prshots.server.domain.images.models import Image, ShotKey
 from prshots.server.domain.outbox.models import Attempt
+from prshots.server.domain.people.models import Session
 from prshots.server.domain.projects.models import Project, ProjectReference, Trust
 from prshots.server.domain.review.models import Decision, NewDecision
 from prshots.server.domain.review.noise import Quarantine
@@ -51,6 +52,9 @@ FILL = Path(__file__).parents[2] / "bench" / "measurements" / "growth.sql"
 GROWN = {"images", "pulls", "tokens", "trusts", "sessions", "uploads_by_day", "decisions", "asked_pairs"} | {
     "outbox",
     "branch_pixels",
+    "organization_groups",
+    "user_groups",
+    "invitation_links",
 }
 # A fifth is the big project's. Some rows are due, some failed, and few are due to be removed.
 OUTBOX = """
@@ -60,6 +64,13 @@ SELECT 'growth-' || CASE WHEN n % 5 = 0 THEN 1 ELSE 2 + n % 99 END, n, kind, 1,
        extract(epoch FROM now())::bigint - CASE WHEN n % 500 = 1 THEN 40 * 86400 ELSE 0 END,
        CASE WHEN n % 500 = 0 THEN extract(epoch FROM now())::bigint - 3600 END, CASE WHEN n % 500 = 5 THEN 'refused' ELSE '' END
 FROM generate_series(1, 50000) AS n, (VALUES ('status'), ('comment')) AS kinds (kind)
+"""
+GROUPS = """
+INSERT INTO user_groups SELECT 'growth-' || n % 2000, 'group-' || n FROM generate_series(1, 40000) AS n;
+INSERT INTO organization_groups
+SELECT 'growth-' || n % 5000, 'github', 'group-' || n, 'viewer', 'ann', 0 FROM generate_series(1, 20000) AS n;
+INSERT INTO invitation_links SELECT 'link-' || n, 'growth-' || n % 5000, n::text, 'viewer', 'ann', 0, 4e9
+FROM generate_series(1, 20000) AS n
 """
 DUE = 1000
 MOST_ROWS = 500
@@ -151,6 +162,7 @@ def filled(postgresql: "PostgreSQL") -> str:
         connection.execute(CHANGES)
         connection.execute(REVIEWED)
         connection.execute(OUTBOX)
+        connection.execute(GROUPS)
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("VACUUM ANALYZE")
     return url
@@ -240,7 +252,7 @@ async def look_at_token(stores: Stores) -> None:
     await stores.records.add_token(token)
     assert await stores.records.project_of_token(token.sha256)
     await stores.records.touch_token(token.id, NOW)
-    assert await stores.records.revoke_token(token.id, NOW, BIG.id)
+    assert await stores.records.revoke_token(token.id, NOW, "ann", BIG.id)
     assert await stores.records.tokens(BIG.id)
 
 
@@ -261,6 +273,16 @@ async def exchange_token(stores: Stores) -> None:
     assert await stores.records.discard_expired_tokens(NOW, 4000) == 1
     assert await stores.trusts.add_token_of_trust(short)
     assert await stores.trusts.remove_trust(trust.id, BIG.id)
+
+
+async def join(stores: Stores) -> None:
+    """Sign in with groups, and look for a link."""
+    session = Session(secrets.token_hex(32), USER, NOW, NOW)
+    await stores.people.add_session(session, [f"group-{number}" for number in range(1, 101)], most=0)
+    await stores.people.add_session(replace(session, sha256=secrets.token_hex(32)), ["group-1"], most=0)
+    assert await stores.links.link("7", NOW)
+    assert len(await stores.links.links("growth-7", NOW)) == 4
+    assert len(await stores.groups.groups("growth-7")) == 4
 
 
 async def sign_in(stores: Stores) -> None:
@@ -407,6 +429,7 @@ WORK = (
     look_at_token,
     exchange_token,
     sign_in,
+    join,
     list_projects,
     list_pulls,
     list_images,
@@ -451,6 +474,6 @@ async def test_a_search_reads_only_rows_of_its_own_project(stores: Stores, plans
 async def test_discarding_old_sessions_does_not_scan_the_whole_table(stores: Stores, plans: Plans) -> None:
     """The generic plan reads the whole table. In `auto` mode, the server finds that planning each time is cheaper."""
     for _ in range(15):
-        assert await stores.people.discard_old_logins(NOW - 86_400, NOW - 86_400, NOW - 86_400) == 0
+        assert await stores.people.discard_old_logins(NOW - 86_400, NOW - 86_400, NOW - 86_400, NOW) == 0
     assert sum(OLD_SESSIONS in told["Query Text"] for told in plans.told) == 15
     assert plans.faults() == []

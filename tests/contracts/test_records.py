@@ -287,11 +287,11 @@ class TestTokens:
         for each in (kept, token):
             await stores.records.add_token(each)
         assert not await stores.records.revoke_token("nobody's", NOW)
-        assert not await stores.records.revoke_token(token.id, NOW, other.id)
+        assert not await stores.records.revoke_token(token.id, NOW, project_id=other.id)
         assert await elsewhere.project_of_token(token.sha256)
-        assert await stores.records.revoke_token(token.id, NOW, stores.project.id)
+        assert await stores.records.revoke_token(token.id, NOW, "ann", stores.project.id)
         assert await elsewhere.project_of_token(token.sha256) is None
-        assert await stores.records.revoke_token(token.id, NOW + 60)
-        revoked = replace(token, revoked_at=NOW)
+        assert await stores.records.revoke_token(token.id, NOW + 60, "bob")
+        revoked = replace(token, revoked_at=NOW, revoked_by="ann")
         assert await stores.records.tokens(stores.project.id) == [revoked, kept]  # the oldest first
         assert await stores.records.project_of_token(kept.sha256)

@@ -128,12 +128,24 @@ class TestTokens:
         assert re.fullmatch(r"msr_[0-9a-f]{64}\n", created.stdout)
         secret = created.stdout.strip()
         assert secret[4:] not in created.stderr
-        cli.run("token", "create", "größer")
+        dated = cli.run("token", "create", "größer", "--expires-days", "30").stderr
+        assert re.search(r"valid until \d{4}-\d\d-\d\d", dated)
+        assert "1 to 3,650" in failure(cli, "token", "create", "größer", "--expires-days", "0", code=2)
 
         printed = cli.run("token", "list", "größer").stdout
         header, *rows = table(printed)
         first, second = sorted(rows, key=lambda row: row[1] == "-")  # same second, so in any order
-        assert header == ["ID", "LABEL", "HINT", "CREATED", "LAST USED", "REVOKED"]
+        assert header == [
+            "ID",
+            "LABEL",
+            "HINT",
+            "CREATED",
+            "CREATED BY",
+            "LAST USED",
+            "EXPIRES",
+            "REVOKED",
+            "REVOKED BY",
+        ]
         assert first[1:3] == ["nightly build", f"msr_…{secret[-4:]}"]
         assert second[1] == "-"
         assert f"Created token {first[0]} " in created.stderr
@@ -142,8 +154,11 @@ class TestTokens:
         revoked, kept = sorted(listed(cli, "token", "list", "größer"), key=lambda token: not token["label"])
         assert (revoked["id"], revoked["label"]) == (first[0], "nightly build")
         assert abs(time.time() - revoked["revoked_at"]) < 60
-        assert kept["revoked_at"] is None
-        assert set(kept) == {"id", "label", "hint", "created_at", "created_by", "last_used_at", "revoked_at"}
+        assert (revoked["revoked_by"], revoked["expires_at"]) == ("", None)
+        assert (kept["revoked_at"], kept["revoked_by"]) == (None, None)
+        assert kept["expires_at"] == kept["created_at"] + 30 * 86_400
+        times = {"created_at", "last_used_at", "expires_at", "revoked_at"}
+        assert set(kept) == {"id", "label", "hint", "created_by", "revoked_by"} | times
         assert secret[4:-4] not in printed + json.dumps([revoked, kept])
 
     def test_an_unknown_project_or_token_is_refused(self, cli: Service) -> None:

@@ -118,13 +118,13 @@ class TestOidc:
         assert (ada.subject, ada.login, ada.name) == (f"{issuer}#ada", "ada@example.org", "Ada Lovelace")
         assert (ada.unique_login, ada.account) == ("", "ada")
         assert ada.avatar_url == f"{issuer}/ada.png"
-        assert ada.organizations == {"engines", "example/web"}
+        assert ada.groups == {"engines", "example/web"}
         assert ada.emails == {"ada@example.org"}
 
     async def test_an_unverified_email_is_ignored(self, issuer: str) -> None:
         provider = an_issuer(issuer)
         eve = await identity(provider, await authorize(provider, sign_in_at_oidc, "eve"))
-        assert (eve.login, eve.emails, eve.organizations) == ("eve", frozenset(), frozenset())
+        assert (eve.login, eve.emails, eve.groups) == ("eve", frozenset(), None)
 
     async def test_a_discovery_document_of_another_issuer_is_refused(self, issuer: str) -> None:
         alias = issuer.replace("127.0.0.1", "localhost")
@@ -146,21 +146,21 @@ class TestGitHub:
 
     async def test_returns_the_identity_of_the_person_who_signed_in(self, github_url: str) -> None:
         watch = PortWatch()
-        provider = watch.over(a_github(github_url, asks_for_organizations=True), LoginProvider)
+        provider = watch.over(a_github(github_url, asks_for_groups=True), LoginProvider)
         octocat = await identity(provider, await authorize(provider, sign_in_at_github, "octocat"))
         assert watch.unseen == []
         assert (octocat.login, octocat.name) == ("octocat", "The Octocat")
         assert octocat.subject.removeprefix(f"{github_url}#").isdigit()
         assert octocat.avatar_url == f"{github_url}/avatars/u/octocat"
-        assert octocat.organizations == {"Example-Org"}
+        assert octocat.groups == {"Example-Org", "Example-Org/frontend"}
         assert octocat.emails == {"octocat@example.org"}
 
-    async def test_github_is_asked_for_organizations_only_if_configured(self, github_url: str) -> None:
+    async def test_github_is_asked_for_groups_only_if_configured(self, github_url: str) -> None:
         provider = a_github(github_url)
         url = await provider.authorization_url(redirect_uri=BACK, state="s", verifier=VERIFIER, nonce=NONCE)
         assert "read%3Aorg" not in url
         octocat = await identity(provider, await authorize(provider, sign_in_at_github, "octocat"))
-        assert octocat.organizations == frozenset()
+        assert octocat.groups is None
 
 
 @dataclass
@@ -329,17 +329,31 @@ class TestOidcReplies:
         nameless = await identity(gitlab, "code")
         assert (nameless.login, nameless.unique_login) == ("eve@a.test", "")
 
+    @pytest.mark.parametrize(
+        ("claim", "groups"),
+        [(["a", "b/c", 7, "\0"], {"a", "b/c"}), ([], set()), ("a", {"a"}), (None, None), ({"a": 1}, None)],
+    )
+    async def test_groups_come_from_the_configured_claim(
+        self, liar: Liar, claim: object, groups: set[str] | None
+    ) -> None:
+        liar.sign(liar.key, **{"groups": ["other"], "https://acme.test/groups": claim})
+        provider = an_issuer(liar.url, groups_claim="https://acme.test/groups")
+        assert (await identity(provider, "code")).groups == groups
+
     async def test_an_avatar_url_with_another_scheme_is_dropped(self, liar: Liar) -> None:
         liar.sign(liar.key, picture="javascript:alert(1)")
         assert (await liar.identity()).avatar_url == ""
 
 
-async def test_github_organizations_are_read_from_all_pages(liar: Liar) -> None:
+async def test_github_organizations_and_teams_are_read_from_all_pages(liar: Liar) -> None:
     everything = [{"login": f"org-{number}"} for number in range(250)]
+    teams = [{"slug": f"team-{number}", "organization": {"login": "Acme"}} for number in range(150)]
+    malformed = [{"slug": "lost"}, {"slug": None, "organization": {"login": "Acme"}}]
 
-    def page(path: str) -> list[dict[str, str]]:
+    def page(path: str) -> list[dict[str, Any]]:
+        listed: list[dict[str, Any]] = [*teams, *malformed] if "teams" in path else [*everything]
         number = int(path.rpartition("page=")[2])
-        return everything[(number - 1) * 100 : number * 100]
+        return listed[(number - 1) * 100 : number * 100]
 
     liar.answers |= {
         "/login/oauth/access_token": {"access_token": "opaque"},
@@ -349,8 +363,12 @@ async def test_github_organizations_are_read_from_all_pages(liar: Liar) -> None:
             {"email": "not-hers@example.org", "verified": False},
         ],
         "/api/v3/user/orgs": page,
+        "/api/v3/user/teams": page,
     }
-    mona = await identity(a_github(liar.url, asks_for_organizations=True), "code")
-    assert mona.organizations == {entry["login"] for entry in everything}
+    mona = await identity(a_github(liar.url, asks_for_groups=True), "code")
+    assert mona.groups == {
+        *(entry["login"] for entry in everything),
+        *(f"Acme/team-{number}" for number in range(150)),
+    }
     assert (mona.subject, mona.name, mona.avatar_url) == (f"{liar.url}#7", "mona", "")
     assert mona.emails == {"mona@example.org"}

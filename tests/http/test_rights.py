@@ -1,5 +1,6 @@
-"""Every dashboard route as a visitor, a stranger, a member and an owner, and from another site."""
+"""Every dashboard route as a visitor, a stranger and a member in each role, and from another site."""
 
+import contextlib
 import json
 import secrets
 from collections.abc import Iterator
@@ -9,6 +10,7 @@ import httpx
 import pytest
 
 from prshots.server.api.dashboard.routes import ROUTES
+from prshots.server.domain.projects.models import Role
 from support.drawn_pages import drawn_page, sha
 from support.http_server import answering, as_json
 from support.project_client import Project
@@ -22,24 +24,98 @@ PAIR = ("name", "viewport", "theme", "pixels_before", "pixels_after")
 DELETE_ORGANIZATION = ("DELETE", "/organizations/{organization_id}")
 JOIN = ("POST", "/organizations/{organization_id}/members")
 INVITE = ("POST", "/organizations/{organization_id}/invitations")
-TOKENS_OF_MEMBER = ("GET", "/organizations/{organization_id}/members/{member_id}/tokens")
-CHANGE_MEMBER = ("PATCH", "/organizations/{organization_id}/members/{member_id}")
-REMOVE_MEMBER = ("DELETE", "/organizations/{organization_id}/members/{member_id}")
-DELETE_PROJECT = ("POST", "/projects/{project_id}/delete")
+CREATE_PROJECT = ("POST", "/projects")
 QUARANTINE = ("POST", "/projects/{project_id}/quarantines")
 QUARANTINED = {"name": "home", "viewport": "320x240", "theme": "", "reason": "flaky font", "days": 3}
 DECIDE = ("POST", "/projects/{project_id}/pulls/{pr_number}/decisions")
+LINK = ("POST", "/organizations/{organization_id}/invitation-links")
+JOIN_BY_LINK = [("POST", "/join/offer"), ("POST", "/join")]
+GROUP = "rights/testers"
+NAME_GROUP = ("POST", "/organizations/{organization_id}/groups")
+FORGET_GROUP = ("DELETE", NAME_GROUP[1])
 SHARE = ("POST", "/projects/{project_id}/pulls/{pr_number}/share-links")
 CONNECT = ("PUT", "/projects/{project_id}/connection")
-DISCONNECT = ("DELETE", "/projects/{project_id}/connection")
-OF_MEMBER = {CHANGE_MEMBER, REMOVE_MEMBER, TOKENS_OF_MEMBER}
-AUDIT = {("GET", f"/organizations/{{organization_id}}/audit{export}") for export in ("", "/export")}
-OWNERS_ONLY = {*AUDIT, DELETE_PROJECT, DELETE_ORGANIZATION, INVITE, *OF_MEMBER, CONNECT, DISCONNECT}
+EVERYONE = """
+GET    /me
+GET    /projects
+POST   /organizations
+POST   /organizations/{organization_id}/members
+POST   /join/offer
+POST   /join
+"""
+"""What everyone who is signed in can call. The last three need an invitation, or a link's secret."""
+
+NEEDED_ROLES = {
+    Role.VIEWER: """
+GET    /organizations/{organization_id}/members
+GET    /organizations/{organization_id}/invitations
+GET    /projects/{project_id}
+GET    /projects/{project_id}/would-expire
+GET    /projects/{project_id}/usage
+GET    /projects/{project_id}/outbox
+GET    /projects/{project_id}/connection
+GET    /projects/{project_id}/pulls
+GET    /projects/{project_id}/pulls/{pr_number}
+GET    /projects/{project_id}/pulls/{pr_number}/comparison
+GET    /projects/{project_id}/pulls/{pr_number}/comment
+GET    /projects/{project_id}/pulls/{pr_number}/shots
+GET    /projects/{project_id}/pulls/{pr_number}/images
+GET    /projects/{project_id}/pulls/{pr_number}/zip
+GET    /projects/{project_id}/pulls/{pr_number}/share-links
+GET    /projects/{project_id}/staged
+GET    /projects/{project_id}/baselines
+GET    /projects/{project_id}/baselines/images
+GET    /projects/{project_id}/baselines/history
+GET    /projects/{project_id}/noise
+GET    /projects/{project_id}/quarantines
+POST   /projects/{project_id}/thumbnails
+""",
+    Role.REVIEWER: """
+POST   /projects/{project_id}/pulls/{pr_number}/decisions
+POST   /projects/{project_id}/quarantines
+DELETE /projects/{project_id}/quarantines/{quarantine_id}
+""",
+    Role.MAINTAINER: """
+POST   /projects
+PATCH  /projects/{project_id}
+POST   /projects/{project_id}/pulls/{pr_number}/expire
+POST   /projects/{project_id}/pulls/{pr_number}/share-links
+DELETE /projects/{project_id}/pulls/{pr_number}/share-links/{share_link_id}
+DELETE /projects/{project_id}/images/{image_id}
+GET    /projects/{project_id}/tokens
+POST   /projects/{project_id}/tokens
+DELETE /projects/{project_id}/tokens/{token_id}
+GET    /projects/{project_id}/trusts
+POST   /projects/{project_id}/trusts
+DELETE /projects/{project_id}/trusts/{trust_id}
+DELETE /projects/{project_id}/trusts/{trust_id}/pins
+""",
+    Role.OWNER: """
+DELETE /organizations/{organization_id}
+GET    /organizations/{organization_id}/audit
+GET    /organizations/{organization_id}/audit/export
+POST   /organizations/{organization_id}/invitations
+GET    /organizations/{organization_id}/invitation-links
+POST   /organizations/{organization_id}/invitation-links
+DELETE /organizations/{organization_id}/invitation-links/{link_id}
+GET    /organizations/{organization_id}/groups
+POST   /organizations/{organization_id}/groups
+DELETE /organizations/{organization_id}/groups
+PATCH  /organizations/{organization_id}/members/{member_id}
+DELETE /organizations/{organization_id}/members/{member_id}
+GET    /organizations/{organization_id}/members/{member_id}/tokens
+POST   /projects/{project_id}/delete
+PUT    /projects/{project_id}/connection
+DELETE /projects/{project_id}/connection
+""",
+}
+"""The role that each route needs, written out so that a change doesn't go unnoticed."""
+
 BODIES: dict[tuple[str, str], dict[str, object]] = {
     ("POST", "/organizations"): {"name": "new"},
-    ("POST", "/projects"): {"name": "new"},
+    CREATE_PROJECT: {"name": "new"},
     ("PATCH", "/projects/{project_id}"): {"retain_days": 9},
-    DELETE_PROJECT: {"name": "theirs"},
+    ("POST", "/projects/{project_id}/delete"): {"name": "theirs"},
     ("POST", "/projects/{project_id}/thumbnails"): {"ids": []},
     ("POST", "/projects/{project_id}/tokens"): {"label": "new"},
     ("POST", "/projects/{project_id}/trusts"): {
@@ -48,9 +124,12 @@ BODIES: dict[tuple[str, str], dict[str, object]] = {
     },
     QUARANTINE: QUARANTINED,
     INVITE: {"login": "somebody", "role": "maintainer"},
-    CHANGE_MEMBER: {"role": "maintainer"},
+    ("PATCH", "/organizations/{organization_id}/members/{member_id}"): {"role": "reviewer"},
     CONNECT: {"forge": "gitea", "url": "", "repository": "acme/shop", "token": "t0ken"},
     DECIDE: {"decision": "approved"},
+    LINK: {"role": "viewer"},
+    **{key: {"code": "x" * 43} for key in JOIN_BY_LINK},
+    NAME_GROUP: {"name": GROUP, "role": "reviewer"},
     SHARE: {"days": 3},
 }
 NOWHERE = {
@@ -62,47 +141,74 @@ NOWHERE = {
     "quarantine_id": "0" * 12,
     "share_link_id": "0" * 12,
     "member_id": "0" * 16,
+    "link_id": "0" * 12,
     "pr_number": "7",
 }
+
+
+def _routes(listed: str) -> list[tuple[str, str]]:
+    return [(method, path) for method, path in map(str.split, listed.strip().splitlines())]
+
+
 ALL = [(route.method, route.path) for route in ROUTES]
+NEEDED = {route: role for role, listed in NEEDED_ROLES.items() for route in _routes(listed)}
+REFUSALS = {
+    Role.REVIEWER: "only a reviewer, maintainer or owner of the organization may do this",
+    Role.MAINTAINER: "only a maintainer or owner of the organization may do this",
+    Role.OWNER: "only an owner of the organization may do this",
+}
 CHANGING = [(method, path) for method, path in ALL if method != "GET"]
-EVERY = pytest.mark.parametrize(("method", "path"), ALL, ids=map(" ".join, ALL))
 
 
 class World(NamedTuple):
     """An organization with a project, an image, a token, a trust and a quarantine, and the people around it."""
 
     service: Service
-    owner: Person
-    member: Person
+    members: dict[Role, Person]
     stranger: Person
     places: dict[str, str]
     forge_url: str
     changed: dict[str, str]
 
+    @property
+    def owner(self) -> Person:
+        return self.members[Role.OWNER]
+
+    @property
+    def maintainer(self) -> Person:
+        return self.members[Role.MAINTAINER]
+
     def ask(self, who: httpx.Client, method: str, path: str, **other: str) -> httpx.Response:
         body = dict(BODIES.get((method, path), {}))
-        if (method, path) == ("POST", "/projects"):
+        if (method, path) == CREATE_PROJECT:
             body |= {"organization_id": (self.places | other)["organization_id"]}
         if (method, path) == CONNECT:
             body |= {"url": self.forge_url}
         if (method, path) == ("POST", "/organizations"):
             body |= {"name": secrets.token_hex(4)}
+        if (method, path) == INVITE:
+            body |= {"login": self.stranger.login}
         if (method, path) == DECIDE:
             body |= {"pairs": [self.changed]}
+        if "code" in body:
+            body |= {"code": other.get("code", body["code"])}
         url = f"/v1/dashboard{path.format(**(self.places | other))}"
+        if (method, path) == FORGET_GROUP:
+            url += f"?provider=github&name={GROUP}"
         return who.request(method, url, json=body if method != "GET" else None)
 
 
+class People(NamedTuple):
+    members: dict[Role, Person]
+    stranger: Person
+
+
 @pytest.fixture(scope="module")
-def people(shared_service: Service) -> Iterator[tuple[Person, Person, Person]]:
-    """Sign in an owner, a member and a stranger. No route ends their sessions."""
-    with (
-        sign_in(shared_service) as owner,
-        sign_in(shared_service) as member,
-        sign_in(shared_service) as stranger,
-    ):
-        yield owner, member, stranger
+def people(shared_service: Service) -> Iterator[People]:
+    """Sign in a person for each role, and a stranger. No route ends their sessions."""
+    with contextlib.ExitStack() as stack:
+        members = {role: stack.enter_context(sign_in(shared_service, groups=[GROUP])) for role in Role}
+        yield People(members, stack.enter_context(sign_in(shared_service)))
 
 
 @pytest.fixture(scope="module")
@@ -113,28 +219,24 @@ def forge_url() -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def quiet_world(shared_service: Service, people: tuple[Person, Person, Person], forge_url: str) -> World:
-    """Share one world between the tests that change nothing in it."""
+def quiet_world(shared_service: Service, people: People, forge_url: str) -> World:
+    """Share one world with a member in each role between the tests that change nothing in it."""
     return _made(shared_service, people, forge_url)
 
 
 @pytest.fixture
-def world(
-    request: pytest.FixtureRequest,
-    shared_service: Service,
-    people: tuple[Person, Person, Person],
-    forge_url: str,
-) -> World:
-    """Make a separate world for each test that may change it."""
-    if "method" in request.fixturenames and request.getfixturevalue("method") == "GET":
-        found: World = request.getfixturevalue("quiet_world")
-        return found
-    return _made(shared_service, people, forge_url)
+def world(shared_service: Service, people: People, forge_url: str) -> World:
+    """Make a separate world with an owner and a maintainer for each test that may change it."""
+    members = {role: people.members[role] for role in (Role.MAINTAINER, Role.OWNER)}
+    return _made(shared_service, People(members, people.stranger), forge_url)
 
 
-def _made(service: Service, people: tuple[Person, Person, Person], forge_url: str) -> World:
-    owner, member, _ = people
-    organization = owner.organization(member)
+def _made(service: Service, people: People, forge_url: str) -> World:
+    owner = people.members[Role.OWNER]
+    organization = owner.organization()
+    for role, member in people.members.items():
+        if member is not owner:
+            owner.add_member(organization, member, role)
     project = owner.ask("POST", "/projects", name="theirs", organization_id=organization).json()["id"]
     token = owner.ask("POST", f"/projects/{project}/tokens", label="ci").json()
     trust = owner.ask(
@@ -147,6 +249,9 @@ def _made(service: Service, people: tuple[Person, Person, Person], forge_url: st
         (shot,) = project_client.compare("2", "1")["shots"]
         project_client.build("3", home=BEFORE)
     quarantine = owner.ask("POST", QUARANTINE[1].format(project_id=project), **QUARANTINED).json()
+    link = owner.ask("POST", LINK[1].format(organization_id=organization), role="viewer").json()
+    named = owner.ask("POST", NAME_GROUP[1].format(organization_id=organization), name=GROUP, role="viewer")
+    assert named.status_code == 201, named.text
     shared = owner.ask("POST", SHARE[1].format(project_id=project, pr_number=7)).json()["share_link"]
     places = {
         "project_id": project,
@@ -155,11 +260,14 @@ def _made(service: Service, people: tuple[Person, Person, Person], forge_url: st
         "token_id": token["token"]["id"],
         "trust_id": trust["id"],
         "quarantine_id": quarantine["id"],
+        "member_id": people.members[Role.MAINTAINER].user_id,
+        "link_id": link["link"]["id"],
+        "code": link["url"].partition("#")[2],
         "share_link_id": shared["id"],
-        "member_id": member.user_id,
         "pr_number": "7",
     }
-    return World(service, *people, places, forge_url, {key: shot[key] for key in PAIR})
+    changed = {key: shot[key] for key in PAIR}
+    return World(service, people.members, people.stranger, places, forge_url, changed)
 
 
 def said(reply: httpx.Response) -> tuple[int, str, set[str]]:
@@ -184,9 +292,18 @@ def untouched(world: World) -> None:
     assert [(each["id"], each["ended_at"]) for each in shared] == [(places["share_link_id"], None)]
     members = owner.get_json(f"/organizations/{places['organization_id']}/members")["members"]
     assert {member["id"]: member["role"] for member in members} == {
-        owner.user_id: "owner",
-        world.member.user_id: "maintainer",
+        member.user_id: role for role, member in world.members.items()
     }
+    path = f"/organizations/{places['organization_id']}/invitations"
+    assert owner.get_json(path) == {"invitations": []}
+    (link,) = owner.get_json(LINK[1].format(**places))["links"]
+    assert link["id"] == places["link_id"]
+    (group,) = owner.get_json(NAME_GROUP[1].format(**places))["groups"]
+    assert (group["name"], group["role"]) == (GROUP, "viewer")
+
+
+def test_every_route_says_which_role_it_needs() -> None:
+    assert sorted([*NEEDED, *_routes(EVERYONE)]) == sorted(ALL)
 
 
 def test_without_a_session_every_route_is_401(quiet_world: World) -> None:
@@ -203,7 +320,7 @@ def test_a_stranger_gets_the_same_404_as_for_missing_things(quiet_world: World) 
     for method, path in ALL:
         theirs = quiet_world.ask(quiet_world.stranger, method, path)
         nobodys = quiet_world.ask(quiet_world.stranger, method, path, **NOWHERE)
-        if "{" in path or (method, path) == ("POST", "/projects"):
+        if "{" in path or (method, path) == CREATE_PROJECT:
             assert said(theirs) == said(nobodys), (method, path)
             assert (theirs.status_code, theirs.json()) == (404, {"error": "not found"}), (method, path)
         elif method == "GET":
@@ -212,35 +329,46 @@ def test_a_stranger_gets_the_same_404_as_for_missing_things(quiet_world: World) 
     untouched(quiet_world)
 
 
-@EVERY
-def test_a_member_can_use_all_routes_except_the_owners(world: World, method: str, path: str) -> None:
-    places = {}
-    if (method, path) in OF_MEMBER:
-        places["member_id"] = world.owner.user_id
-    reply = world.ask(world.member, method, path, **places)
+@pytest.mark.parametrize("role", Role)
+def test_each_role_can_read_what_it_includes(quiet_world: World, role: Role) -> None:
+    for route in ALL:
+        if route[0] == "GET" and role.includes(NEEDED.get(route, Role.VIEWER)):
+            reply = quiet_world.ask(quiet_world.members[role], *route)
+            assert reply.status_code == 200, (route, reply.text)
+
+
+@pytest.mark.parametrize("role", [Role.VIEWER, Role.REVIEWER, Role.MAINTAINER])
+def test_a_lower_role_than_needed_is_403_and_changes_nothing(quiet_world: World, role: Role) -> None:
+    for route, needed in NEEDED.items():
+        if not role.includes(needed):
+            reply = quiet_world.ask(quiet_world.members[role], *route, member_id=quiet_world.owner.user_id)
+            assert (reply.status_code, reply.json()["error"]) == (403, REFUSALS[needed]), route
+    untouched(quiet_world)
+
+
+@pytest.mark.parametrize(("method", "path"), CHANGING, ids=map(" ".join, CHANGING))
+def test_the_needed_role_is_enough_for_each_change(
+    world: World, people: People, method: str, path: str
+) -> None:
+    who = people.members[NEEDED.get((method, path), Role.OWNER)]
+    if who not in world.members.values():
+        world.owner.add_member(world.places["organization_id"], who, NEEDED[method, path])
     if (method, path) == JOIN:
-        assert reply.status_code == 404  # they are not invited again
-    elif (method, path) in OWNERS_ONLY:
-        assert reply.status_code == 403
-        assert reply.json() == {"error": "only an owner of the organization may do this"}
-        untouched(world)
-    else:
-        assert reply.status_code in {200, 201}, reply.text
-
-
-@EVERY
-def test_an_owner_can_use_every_route(world: World, method: str, path: str) -> None:
-    if (method, path) in {INVITE, JOIN}:
-        with sign_in(world.service, new := f"new-{secrets.token_hex(4)}") as invited:
-            reply = world.owner.ask("POST", INVITE[1].format(**world.places), login=new, role="maintainer")
-            if (method, path) == JOIN:
-                reply = world.ask(invited, method, path)
-    else:
-        reply = world.ask(world.owner, method, path)
+        world.ask(world.owner, *INVITE)
+        who = people.stranger
+    if (method, path) in JOIN_BY_LINK:
+        who = people.stranger
+    reply = world.ask(who, method, path, code=world.places["code"])
     if (method, path) == DELETE_ORGANIZATION:
         assert (reply.status_code, "still has projects" in reply.text) == (409, True)
     else:
         assert reply.status_code in {200, 201}, reply.text
+
+
+def test_a_member_cannot_join_again(quiet_world: World) -> None:
+    for member in quiet_world.members.values():
+        assert quiet_world.ask(member, *JOIN).status_code == 404
+    untouched(quiet_world)
 
 
 def test_a_change_requested_from_another_site_is_403(quiet_world: World) -> None:
@@ -270,13 +398,13 @@ def test_an_image_token_trust_or_quarantine_is_404_under_another_project(world: 
 
 def test_a_member_can_leave_and_loses_access_and_tokens(world: World) -> None:
     project = world.places["project_id"]
-    token = world.member.token(project)
-    path = f"/organizations/{world.places['organization_id']}/members/{world.member.user_id}"
-    (listed,) = world.member.get_json(f"{path}/tokens")["tokens"]
+    token = world.maintainer.token(project)
+    path = f"/organizations/{world.places['organization_id']}/members/{world.maintainer.user_id}"
+    (listed,) = world.maintainer.get_json(f"{path}/tokens")["tokens"]
     assert (listed["hint"], listed["project"]) == (f"msr_…{token[-4:]}", "theirs")
-    assert world.member.ask("DELETE", f"{path}?keep_tokens=true").status_code == 403
-    assert world.member.ask("DELETE", path).json() == {"ok": True}
-    assert world.member.ask("GET", f"/projects/{project}").status_code == 404
+    assert world.maintainer.ask("DELETE", f"{path}?keep_tokens=true").status_code == 403
+    assert world.maintainer.ask("DELETE", path).json() == {"ok": True}
+    assert world.maintainer.ask("GET", f"/projects/{project}").status_code == 404
     with world.service.client(token) as client:
         assert upload(client).status_code == 401
 
@@ -285,11 +413,11 @@ def test_a_member_can_leave_and_loses_access_and_tokens(world: World) -> None:
 def test_removing_a_member_revokes_their_tokens_unless_the_owner_keeps_them(
     world: World, query: str, status: int
 ) -> None:
-    token = world.member.token(world.places["project_id"])
-    path = f"/organizations/{world.places['organization_id']}/members/{world.member.user_id}"
+    token = world.maintainer.token(world.places["project_id"])
+    path = f"/organizations/{world.places['organization_id']}/members/{world.maintainer.user_id}"
     assert [each["label"] for each in world.owner.get_json(f"{path}/tokens")["tokens"]] == ["ci"]
     assert world.owner.ask("DELETE", path + query).json() == {"ok": True}
-    assert world.member.ask("DELETE", path).status_code == 404  # they can't revoke a token that was kept
+    assert world.maintainer.ask("DELETE", path).status_code == 404  # they can't revoke a token that was kept
     with world.service.client(token) as client:
         assert upload(client).status_code == status
 

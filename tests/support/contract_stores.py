@@ -3,11 +3,14 @@
 from collections.abc import Callable
 from dataclasses import replace
 
+from prshots.server.adapters.sql.audit import SqlAudit
 from prshots.server.adapters.sql.comparison.baselines import SqlBaselines
 from prshots.server.adapters.sql.comparison.comparisons import SqlComparisons
 from prshots.server.adapters.sql.database.database import Database
+from prshots.server.adapters.sql.groups import SqlGroups
 from prshots.server.adapters.sql.images.put_urls import SqlPutUrls
 from prshots.server.adapters.sql.images.staging import SqlStaged
+from prshots.server.adapters.sql.invitation_links import SqlInvitationLinks
 from prshots.server.adapters.sql.outbox.connections import SqlConnections
 from prshots.server.adapters.sql.outbox.outbox import SqlOutbox
 from prshots.server.adapters.sql.overview import SqlOverview
@@ -17,12 +20,13 @@ from prshots.server.adapters.sql.review.decisions import SqlReviews
 from prshots.server.adapters.sql.review.noise import SqlNoise
 from prshots.server.adapters.sql.review.share_links import SqlShareLinks
 from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
+from prshots.server.domain.audit.ports import AuditRecords
 from prshots.server.domain.comparison.ports import BaselineRecords, ComparisonRecords
 from prshots.server.domain.images.models import Image, PullRequestRecord
 from prshots.server.domain.images.ports import Overview, PutUrlRecords, StagedRecords
 from prshots.server.domain.outbox.ports import ConnectionRecords, OutboxRecords
 from prshots.server.domain.people.models import User
-from prshots.server.domain.people.ports import People
+from prshots.server.domain.people.ports import Groups, InvitationLinkRecords, People
 from prshots.server.domain.projects.models import LOCAL_ORGANIZATION, Project, Role
 from prshots.server.domain.projects.ports import TrustRecords
 from prshots.server.domain.review.ports import NoiseRecords, ReviewRecords, ShareLinkRecords
@@ -41,6 +45,9 @@ class Stores:
         self.records = watch.over(SqlRecords(self.database), Records)
         self._open, self._opened = open_database, [self.records]
         self.people = watch.over(SqlPeople(self.database), People)
+        self.groups = watch.over(SqlGroups(self.database), Groups)
+        self.links = watch.over(SqlInvitationLinks(self.database), InvitationLinkRecords)
+        self.audit = watch.over(SqlAudit(self.database), AuditRecords)
         self.overview = watch.over(SqlOverview(self.database), Overview)
         self.connections = watch.over(SqlConnections(self.database), ConnectionRecords)
         self.outbox = watch.over(SqlOutbox(self.database), OutboxRecords)

@@ -76,7 +76,7 @@ class PortWatch:
 def assert_is(value: Any, declared: Any, where: str) -> None:
     """Fail unless the value, with everything inside it, has exactly the declared type."""
     origin, arguments = get_origin(declared), get_args(declared)
-    if declared is Any or origin in (AsyncIterator, AsyncGenerator):
+    if declared in (Any, object) or origin in (AsyncIterator, AsyncGenerator):
         return
     if origin in (Union, types.UnionType):
         assert any(_is(value, one, where) for one in arguments), _differs(value, declared, where)

@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 import secrets
 import time
+from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -19,6 +20,7 @@ class Person(httpx.Client):
     """A browser session: the cookie, and the Origin that the dashboard's pages send."""
 
     user_id: str
+    login: str
     organization_id: str
     session_cookie: str
 
@@ -44,14 +46,18 @@ class Person(httpx.Client):
         return str(reply.json()["id"])
 
     def organization(self, *members: "Person") -> str:
-        """Create an organization with these members, who accept the person's invitations, and return its id."""
+        """Create an organization with these maintainers, who accept the person's invitations, and return its id."""
         made = self.ask("POST", "/organizations", name=f"team-{secrets.token_hex(4)}").json()["id"]
         for member in members:
-            login = member.get_json("/me")["user"]["login"]
-            invited = self.ask("POST", f"/organizations/{made}/invitations", login=login, role="maintainer")
-            assert invited.status_code == 201, invited.text
-            assert member.ask("POST", f"/organizations/{made}/members").status_code == 201
+            self.add_member(made, member)
         return str(made)
+
+    def add_member(self, organization_id: str, member: "Person", role: str = "maintainer") -> None:
+        """Invite a person, who accepts."""
+        path = f"/organizations/{organization_id}"
+        invited = self.ask("POST", f"{path}/invitations", login=member.login, role=role)
+        assert invited.status_code == 201, invited.text
+        assert member.ask("POST", f"{path}/members").status_code == 201
 
     def token(self, project_id: str) -> str:
         reply = self.ask("POST", f"/projects/{project_id}/tokens", label="ci")
@@ -59,7 +65,9 @@ class Person(httpx.Client):
         return str(reply.json()["secret"])
 
 
-def sign_in(service: Service, login: str = "", *, operator: bool = False) -> Person:
+def sign_in(
+    service: Service, login: str = "", *, operator: bool = False, groups: Collection[str] | None = None
+) -> Person:
     """Write a user and a session into the service's database, as a sign-in would."""
     now = int(time.time())
     identity, secret = secrets.token_hex(8), secrets.token_urlsafe(32)
@@ -70,7 +78,8 @@ def sign_in(service: Service, login: str = "", *, operator: bool = False) -> Per
     async def write() -> None:
         async with open_all(service.data_dir) as (_, people, _):
             await people.add_user(user, own)
-            await people.add_session(Session(hashlib.sha256(secret.encode()).hexdigest(), user.id, now, now))
+            session = Session(hashlib.sha256(secret.encode()).hexdigest(), user.id, now, now)
+            await people.add_session(session, groups, most=9)
             if operator:
                 await people.set_member(LOCAL_ORGANIZATION, user.id, Role.OWNER)
 
@@ -82,5 +91,6 @@ def sign_in(service: Service, login: str = "", *, operator: bool = False) -> Per
         timeout=60,
         trust_env=False,
     )
-    person.user_id, person.organization_id, person.session_cookie = user.id, own.id, secret
+    person.user_id, person.login = user.id, login
+    person.organization_id, person.session_cookie = own.id, secret
     return person

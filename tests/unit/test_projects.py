@@ -10,10 +10,11 @@ import pytest
 
 from prshots.contract.errors import InvalidInputError, UnauthorizedError
 from prshots.contract.limits import Policy
+from prshots.server.adapters.sql.projects.trusts import SqlTrusts
 from prshots.server.domain.projects.credentials import TOUCH_SECONDS, new_upload_token
-from prshots.server.domain.projects.models import MAX_NAME, Access
+from prshots.server.domain.projects.models import MAX_NAME, Access, Trust
 from prshots.server.domain.projects.service import MAX_RETAIN_DAYS, Projects
-from support.stores_and_records import NOW, open_records
+from support.stores_and_records import DAY, NOW, open_database, open_records
 
 
 class Clock:
@@ -78,22 +79,45 @@ class TestTokens:
         assert token.sha256.encode() in everything
         assert secret[4:].encode() not in everything
 
-    async def test_a_short_lived_token_works_until_it_expires(
+    async def test_a_token_with_an_end_date_works_until_then_and_stays_listed(
+        self, accounts: Projects, clock: Clock
+    ) -> None:
+        web = await accounts.create_project("web")
+        token, secret = await accounts.create_token(web, expires_days=30)
+        assert token.expires_at == NOW + 30 * DAY
+        clock.now = last = NOW + 30 * DAY - 1
+        assert not (await accounts.authenticate(secret)).is_keyless
+        clock.now += 1
+        with pytest.raises(UnauthorizedError, match=r"^unauthorized$"):
+            await accounts.authenticate(secret)
+        assert await accounts.tokens(web) == [replace(token, last_used_at=last)]
+
+    @pytest.mark.parametrize("days", [0, -1, 3651, 10**400])
+    async def test_an_impossible_end_date_is_refused(self, accounts: Projects, days: int) -> None:
+        web = await accounts.create_project("web")
+        with pytest.raises(InvalidInputError, match="expires_days takes 1 to 3,650 days"):
+            await accounts.create_token(web, expires_days=days)
+        assert await accounts.tokens(web) == []
+
+    async def test_a_keyless_token_works_until_it_expires(
         self, accounts: Projects, clock: Clock, tmp_path: Path
     ) -> None:
         web = await accounts.create_project("web")
+        trust = Trust("trust", web.id, "https://ci.test", {"sub": "job"}, NOW)
         token, secret = new_upload_token(web.id, "job", NOW)
-        token = replace(token, expires_at=NOW + 900)
-        records = open_records(tmp_path)
+        token = replace(token, expires_at=NOW + 900, trust_id=trust.id)
+        records, database = open_records(tmp_path), open_database(tmp_path)
+        await SqlTrusts(database).add_trust(trust, "sub=job", 9)
         await records.add_token(token)
         clock.now = NOW + 899.9
-        access = Access(web, token_id=token.id, token_label="job", expires_at=NOW + 900)
+        access = Access(web, is_keyless=True, token_id=token.id, token_label="job", expires_at=NOW + 900)
         assert await accounts.authenticate(secret) == access
         clock.now = NOW + 900
         with pytest.raises(UnauthorizedError, match=r"^unauthorized$"):
             await accounts.authenticate(secret)
         # No page shows when a short-lived token was last used, so the use is not written.
         assert await records.project_of_token(token.sha256) == (token, web)
+        await database.close()
         await records.close()
 
     async def test_the_last_use_is_recorded_at_most_once_a_minute(

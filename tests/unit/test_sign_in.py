@@ -368,7 +368,7 @@ class TestTheAllowList:
         login="Mona",
         unique_login="Mona",
         name="Mona",
-        organizations=frozenset({"Example-Org", "group/Web"}),
+        groups=frozenset({"Example-Org", "group/Web"}),
         emails=frozenset({"mona@Example.org", "mona@home.test"}),
     )
 
@@ -423,7 +423,7 @@ class TestTheAllowList:
 
     def test_does_not_admit_a_login_that_imitates_another_provider(self) -> None:
         impostor = Identity(
-            "1", "m", "M", "github:mona", "github:mona", organizations=frozenset({"github:example-org"})
+            "1", "m", "M", "github:mona", "github:mona", groups=frozenset({"github:example-org"})
         )
         assert not AllowList.parse("github:mona", "github:example-org", "").admits("oidc", impostor)
 

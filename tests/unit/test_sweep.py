@@ -11,11 +11,12 @@ from prshots.contract.errors import ExpireFailedError, RecordsError, StoreError
 from prshots.contract.limits import Policy
 from prshots.contract.object_names import SHARDS, THUMBNAIL_EXT, origin_key
 from prshots.server.adapters.objects.disk import DiskStore
+from prshots.server.adapters.sql.projects.trusts import SqlTrusts
 from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
 from prshots.server.domain.images.models import BranchPlace, Image, PutUrl, StagedImage
 from prshots.server.domain.people.models import LoginState, Session, User
 from prshots.server.domain.people.sign_in import IDLE_SECONDS, SESSION_SECONDS, STATE_SECONDS
-from prshots.server.domain.projects.models import Access, Project
+from prshots.server.domain.projects.models import Access, Project, Trust
 from prshots.server.domain.upkeep.reconciliation import BATCH
 from prshots.server.domain.upkeep.safeguards import LEFTOVER_AGE_SECONDS, MASS
 from prshots.server.domain.upkeep.sweep import SweepReport, sweep
@@ -60,11 +61,16 @@ async def place(tmp_path: Path) -> AsyncIterator[Place]:
     await made.close()
 
 
-async def test_expired_tokens_are_deleted(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_expired_tokens_of_jobs_are_deleted(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("prshots.server.domain.upkeep.sweep.BATCH", 2)
-    for expires_at in (NOW, NOW - 1, NOW - 900, NOW + 1, None):
+    trust = Trust("trust", place.project.id, "https://ci.test", {"sub": "job"}, NOW)
+    await SqlTrusts(place.records._database).add_trust(trust, "sub=job", 9)
+    for expires_at in (NOW, NOW - 1, NOW - 900, NOW + 1):
+        await place.records.add_token(a_token(place.project, expires_at=expires_at, trust_id=trust.id))
+    for expires_at in (NOW - 1, None):
         await place.records.add_token(a_token(place.project, expires_at=expires_at))
     assert await place.sweep() == SweepReport(tokens=3)
+    assert len(await place.records.tokens(place.project.id)) == 2
 
 
 class TestStaged:

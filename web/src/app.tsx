@@ -1,10 +1,13 @@
 import type { ComponentChild } from "preact";
 import { AuditPage } from "./audit/audit-page";
 import { BaselinesPage } from "./baselines/baselines-page";
+import { JoinPage } from "./join/join-page";
 import { useLive } from "./lib/live";
 import { MeContext } from "./lib/me";
+import { includesRole } from "./lib/roles";
 import { match, useLocation } from "./lib/router";
-import type { Me, Project } from "./lib/types";
+import type { Me, Project, Role } from "./lib/types";
+import { ProjectRole } from "./lib/use-may";
 import { NoisePage } from "./noise/noise-page";
 import { QuarantinePage } from "./noise/quarantine-page";
 import { OrganizationPage } from "./organization/organization-page";
@@ -16,6 +19,7 @@ import { SetupPage } from "./setup/setup-page";
 import { SHARED, SharedPage } from "./shared/shared-page";
 import { Banner } from "./shell/banner";
 import { Header } from "./shell/header";
+import { NeedsRolePage } from "./shell/needs-role-page";
 import { NoAccessPage } from "./shell/no-access-page";
 import { NotFoundPage } from "./shell/not-found-page";
 import { SignInPage } from "./sign-in/sign-in-page";
@@ -66,6 +70,7 @@ function SignedIn({ path }: { path: string }) {
 
 function pageAt(path: string): ComponentChild {
   if (path === "/") return <ProjectsPage />;
+  if (path === "/join") return <JoinPage />;
   const organization = match("/organizations/:id", path);
   if (organization) return <OrganizationPage key={path} organizationId={organization.id} />;
   const audit = match("/organizations/:id/audit", path);
@@ -75,18 +80,34 @@ function pageAt(path: string): ComponentChild {
   const project = match("/projects/:id", path);
   if (project) return inProject(project.id, <PullsPage key={path} projectId={project.id} />);
   const part = match("/projects/:id/:part", path);
-  if (part) return inProject(part.id, projectPage(path, part.id, part.part));
+  if (part) return inProject(part.id, projectPage(path, part.id, part.part), NEEDED[part.part]);
   return <NotFoundPage />;
 }
 
-const inProject = (projectId: string, page: ComponentChild) => (
-  <InProject key={projectId} projectId={projectId} page={page} />
+const inProject = (projectId: string, page: ComponentChild, needs?: Role) => (
+  <InProject key={projectId} projectId={projectId} page={page} needs={needs} />
 );
 
+/** The pages of a project that need more than the role of a viewer. */
+const NEEDED: Record<string, Role | undefined> = {
+  tokens: "maintainer",
+  settings: "maintainer",
+  setup: "maintainer",
+};
+
+interface InProjectProps {
+  projectId: string;
+  page: ComponentChild;
+  needs: Role | undefined;
+}
+
 /** A project's page, or what to do if this user can't see the project. */
-function InProject({ projectId, page }: { projectId: string; page: ComponentChild }) {
-  const { error } = useLive<Project>(`/projects/${projectId}`);
-  return error?.status === 404 ? <NoAccessPage what="project" /> : page;
+function InProject({ projectId, page, needs }: InProjectProps) {
+  const { data: project, error } = useLive<Project>(`/projects/${projectId}`);
+  if (error?.status === 404) return <NoAccessPage what="project" />;
+  if (project && needs && !includesRole(project.role, needs))
+    return <NeedsRolePage project={project} needs={needs} />;
+  return <ProjectRole.Provider value={project?.role ?? "viewer"}>{page}</ProjectRole.Provider>;
 }
 
 function pullPage(path: string, projectId: string, number: string): ComponentChild {

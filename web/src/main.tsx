@@ -1,5 +1,6 @@
 import { render } from "preact";
 import { App } from "./app";
+import { keepJoinCode } from "./join/join-code";
 import { startRouter } from "./lib/router";
 import { startTheme } from "./lib/theme";
 import "./styles/tokens.css";
@@ -17,6 +18,8 @@ import "./styles/staged.css";
 const root = document.getElementById("app");
 if (root) {
   startTheme();
+  keepJoinCode();
+  window.addEventListener("hashchange", keepJoinCode);
   startRouter();
   render(<App />, root);
 }

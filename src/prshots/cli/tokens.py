@@ -23,6 +23,18 @@ if TYPE_CHECKING:
 
 app = typer.Typer(cls=Sections, help="Create, list and revoke upload tokens.", no_args_is_help=True)
 
+_SHOWN = (
+    "id",
+    "label",
+    "hint",
+    "created_at",
+    "created_by",
+    "last_used_at",
+    "expires_at",
+    "revoked_at",
+    "revoked_by",
+)
+
 ProjectArgument = Annotated[str, typer.Argument(metavar="PROJECT", help="The project's name.")]
 
 
@@ -32,16 +44,21 @@ def create(
     label: Annotated[
         str, typer.Option(metavar="L", help="What the token is for, such as the CI system that uses it.")
     ] = "",
+    expires_days: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Days until the token expires, 1 to 3,650. Never by default."),
+    ] = None,
     config: ConfigOption = None,
 ) -> None:
     """Create a token and print it to standard output. It is shown only once: only its hash is stored."""
 
     async def issue(accounts: "Projects", _: "Trusts") -> tuple["UploadToken", str]:
-        return await accounts.create_token(await accounts.project(project), label)
+        return await accounts.create_token(await accounts.project(project), label, expires_days=expires_days)
 
     token, secret = with_accounts(settings_from(config), issue)
     print(secret)
-    say(f"Created token {token.id} for project {project!r}. Save it now: it is not shown again.")
+    until = f", valid until {when(token.expires_at)}" if token.expires_at else ""
+    say(f"Created token {token.id} for project {project!r}{until}. Save it now: it is not shown again.")
 
 
 @app.command("list")
@@ -55,19 +72,21 @@ def list_tokens(
 
     tokens = with_accounts(settings_from(config), find)
     if as_json:
-        shown = ("id", "label", "hint", "created_at", "created_by", "last_used_at", "revoked_at")
-        print_json([{field: getattr(token, field) for field in shown} for token in tokens])
+        print_json([{field: getattr(token, field) for field in _SHOWN} for token in tokens])
         return
     print_table(
-        ["ID", "LABEL", "HINT", "CREATED", "LAST USED", "REVOKED"],
+        ["ID", "LABEL", "HINT", "CREATED", "CREATED BY", "LAST USED", "EXPIRES", "REVOKED", "REVOKED BY"],
         [
             [
                 token.id,
                 token.label or "-",
                 token.hint,
                 when(token.created_at),
+                _person(token.created_by),
                 when(token.last_used_at),
+                when(token.expires_at),
                 when(token.revoked_at),
+                _person(token.revoked_by) if token.revoked_at else "-",
             ]
             for token in tokens
         ],
@@ -82,3 +101,7 @@ def revoke(
     """Revoke a token. It stops working immediately, even in a running service."""
     with_accounts(settings_from(config), lambda accounts, _: accounts.revoke_token(token_id))
     say(f"Revoked token {token_id}.")
+
+
+def _person(login: str | None) -> str:
+    return "-" if login is None else login or "CLI"

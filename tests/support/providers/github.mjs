@@ -34,6 +34,14 @@ await createEmulator({
 });
 const behind = `http://127.0.0.1:${await listening}`;
 
+// The emulator has no route for the teams of a user.
+const TEAMS = { octocat: [{ slug: "frontend", organization: { login: "Example-Org" } }] };
+
+async function teams(authorization) {
+  const user = await (await fetch(`${behind}/user`, { headers: { authorization } })).json();
+  return { status: 200, headers: {}, text: JSON.stringify(TEAMS[user.login] ?? []) };
+}
+
 const challenges = { ofState: new Map(), ofCode: new Map() };
 
 async function reply(request, body) {
@@ -46,6 +54,7 @@ async function reply(request, body) {
     if (challenge) body = form.toString();
   }
   const { method, headers } = request;
+  if (asked.pathname === "/api/v3/user/teams") return teams(headers.authorization);
   for (const name of ["host", "connection", "content-length"]) delete headers[name];
   const target = behind + request.url.replace(/^\/api\/v3/, "");
   const answer = await fetch(target, { method, headers, redirect: "manual", body: body || undefined });

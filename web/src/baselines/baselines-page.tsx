@@ -7,6 +7,7 @@ import { useIncrementalRows } from "../gallery/use-incremental-rows";
 import { uploadBaselinesCommand } from "../lib/commands";
 import { formatBytes, formatCount, shortSha } from "../lib/format";
 import { useEveryPage, useLive, usePages } from "../lib/live";
+import { includesRole } from "../lib/roles";
 import { Link, navigate, useLocation } from "../lib/router";
 import type { BaselineCommit, BaselineList, Image, Project } from "../lib/types";
 import { Thumbnail, Thumbnails, useThumbnailQueue } from "../thumbnails/thumbnail";
@@ -84,7 +85,9 @@ function BaselineCommits({ projectId, branch, project }: BaselineCommitsProps) {
         {project && (
           <p class="toolbar-count">
             Keeps the newest {formatCount(project.keep_baselines, "commit")} of each branch.{" "}
-            <Link href={`/projects/${projectId}/settings`}>Change</Link>
+            {includesRole(project.role, "maintainer") && (
+              <Link href={`/projects/${projectId}/settings`}>Change</Link>
+            )}
           </p>
         )}
       </div>

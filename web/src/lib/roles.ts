@@ -3,12 +3,31 @@ import type { Role } from "./types";
 /** From the least to the most. Each role includes those before it. */
 export const ROLES: readonly Role[] = ["viewer", "reviewer", "maintainer", "owner"];
 
-/** What a member with each role may do. */
-export const ROLE_TEXTS: Record<Role, { label: string; may: string }> = {
-  viewer: { label: "Viewer", may: "looks at screenshots" },
-  reviewer: { label: "Reviewer", may: "also approves and rejects changes" },
-  maintainer: { label: "Maintainer", may: "also manages projects, tokens and retention, and deletes images" },
-  owner: { label: "Owner", may: "also manages members, webhooks and connections, and reads the audit log" },
+interface RoleText {
+  label: string;
+  /** With its article: "a viewer". */
+  one: string;
+  /** What a member with this role may do. */
+  may: string;
+}
+
+export const ROLE_TEXTS: Record<Role, RoleText> = {
+  viewer: { label: "Viewer", one: "a viewer", may: "Sees screenshots, comparisons and usage." },
+  reviewer: {
+    label: "Reviewer",
+    one: "a reviewer",
+    may: "Also approves and rejects changes, and quarantines screenshots.",
+  },
+  maintainer: {
+    label: "Maintainer",
+    one: "a maintainer",
+    may: "Also manages projects, tokens and retention, and deletes screenshots.",
+  },
+  owner: {
+    label: "Owner",
+    one: "an owner",
+    may: "Also manages members, connections and webhooks, reads the audit log, and deletes projects.",
+  },
 };
 
 export const includesRole = (role: Role, needed: Role): boolean =>

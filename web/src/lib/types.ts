@@ -542,7 +542,10 @@ export interface Token {
   /** A login. Empty if the command line created the token. */
   created_by: string;
   last_used_at: number | null;
+  expires_at: number | null;
   revoked_at: number | null;
+  /** A login. Empty if the command line revoked the token, null if unknown. */
+  revoked_by: string | null;
 }
 
 export interface Connection {
@@ -602,9 +605,52 @@ export interface TrustList {
   trusts: Trust[];
 }
 
+export interface InvitationLink {
+  id: string;
+  role: Role;
+  created_by: string;
+  created_at: number;
+  expires_at: number;
+}
+
+export interface InvitationLinkList {
+  links: InvitationLink[];
+}
+
+export interface NewInvitationLink {
+  link: InvitationLink;
+  /** Contains the secret, so it is shown once. */
+  url: string;
+}
+
+/** What an invitation link offers to the person who opened it. */
+export interface Offer {
+  organization: OrganizationName;
+  role: Role;
+  created_by: string;
+  expires_at: number;
+  is_member: boolean;
+}
+
+export interface Group {
+  provider: string;
+  name: string;
+  role: Role;
+  created_by: string;
+  created_at: number;
+}
+
+export interface GroupList {
+  groups: Group[];
+  /** The groups that the user may name: those of their last sign-in. */
+  yours: string[];
+}
+
 export interface Member extends User {
   role: Role;
   you: boolean;
+  /** They joined through a group of their login provider, and leave with it. */
+  from_group: boolean;
 }
 
 export interface MemberList {

@@ -5,6 +5,7 @@ import { type Size, viewportLabel } from "../gallery/shot-key";
 import { Unchanged } from "../gallery/unchanged";
 import { date, formatBytes, shortSha } from "../lib/format";
 import type { Image, Project, PullRequest } from "../lib/types";
+import { useMay } from "../lib/use-may";
 import { imagePermalink, type PullUrls } from "../pull/urls";
 import { CopyButton, Mono, MoreButton, Time, TrashIcon } from "../ui";
 import { computeLifetime, describeLifetime } from "./lifetime";
@@ -53,9 +54,11 @@ export function Details({ image, pixels, project, pull, urls, current, show, onD
         <a class="button plain" href={image.url} target="_blank" rel="noopener">
           Open original
         </a>
-        <button type="button" class="button danger" onClick={onDelete}>
-          <TrashIcon /> Delete
-        </button>
+        {useMay("maintainer") && (
+          <button type="button" class="button danger" onClick={onDelete}>
+            <TrashIcon /> Delete
+          </button>
+        )}
       </div>
       {(current.history.length > 1 || current.history[0]?.unchangedSince) && (
         <>

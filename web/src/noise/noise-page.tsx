@@ -4,6 +4,7 @@ import { boxAspect, type ShotKey, shotId, variantLabel } from "../gallery/shot-k
 import { formatCount } from "../lib/format";
 import { useLive } from "../lib/live";
 import type { AlternatingShot, Noise, Project } from "../lib/types";
+import { useMay } from "../lib/use-may";
 import { Thumbnail, Thumbnails, useThumbnailQueue } from "../thumbnails/thumbnail";
 import { Button, Empty, Failed, Loading, ProjectHead, Time } from "../ui";
 import { QuarantineDialog } from "./quarantine-dialog";
@@ -66,9 +67,11 @@ function Row({ shot, onQuarantine }: { shot: AlternatingShot; onQuarantine: () =
             {formatCount(shot.changes, "change")}, last <Time at={shot.last_at} />
           </span>
         </p>
-        <Button onClick={onQuarantine}>
-          Quarantine<span class="hidden"> {shot.name}</span>
-        </Button>
+        {useMay("reviewer") && (
+          <Button onClick={onQuarantine}>
+            Quarantine<span class="hidden"> {shot.name}</span>
+          </Button>
+        )}
       </div>
       <ul class="noise-pictures" style={{ "--aspect": aspect }}>
         {shot.pictures.map(({ pixels, image, at }) => (

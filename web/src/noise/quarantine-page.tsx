@@ -5,6 +5,7 @@ import { date } from "../lib/format";
 import { useLive } from "../lib/live";
 import { Link } from "../lib/router";
 import type { Project, Quarantine, QuarantineList } from "../lib/types";
+import { useMay } from "../lib/use-may";
 import { Button, Empty, Failed, Loading, ProjectHead, Time, toast, useAction } from "../ui";
 import { describeEnd } from "./quarantine-end";
 
@@ -71,9 +72,11 @@ function Row({ quarantine, list, onEnded }: RowProps) {
         {ends && <strong>{ends}</strong>}
       </p>
       <p class="row-actions">
-        <Button busy={action.busy} onClick={() => void end()}>
-          End<span class="hidden"> the quarantine of {name}</span>
-        </Button>
+        {useMay("reviewer") && (
+          <Button busy={action.busy} onClick={() => void end()}>
+            End<span class="hidden"> the quarantine of {name}</span>
+          </Button>
+        )}
       </p>
     </li>
   );

@@ -1,6 +1,7 @@
 import { send } from "../lib/api";
 import { useMe } from "../lib/me";
 import { refreshShown } from "../lib/poller";
+import { ROLE_TEXTS } from "../lib/roles";
 import type { Invitation } from "../lib/types";
 import { Button, Time, toast, useAction } from "../ui";
 
@@ -36,7 +37,7 @@ function InvitationRow({ invitation }: { invitation: Invitation }) {
           {invited_by} invites you to {organization.name}
         </h2>
         <p class="quiet small">
-          As {role === "owner" ? "an owner" : "a member"}, <Time at={created_at} />
+          As {ROLE_TEXTS[role].one}, <Time at={created_at} />
         </p>
       </div>
       <div class="row-actions">

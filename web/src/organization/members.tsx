@@ -1,11 +1,13 @@
 import { useState } from "preact/hooks";
 import { get, send } from "../lib/api";
 import { useLive, usePages } from "../lib/live";
+import { ROLE_TEXTS } from "../lib/roles";
 import { navigate } from "../lib/router";
 import type { Invitation, InvitationList, Me, Member, MemberTokens, Organization, Role } from "../lib/types";
 import { Avatar } from "../shell/header";
 import { Button, confirmDialog, Failed, Field, Loading, MoreButton, Time, toast, useAction } from "../ui";
 import { leaveQuestion, removeQuestion, TokensToRevoke } from "./remove-member";
+import { RoleField, RoleList, RoleOptions } from "./role-field";
 
 const memberId = (member: Member) => member.id;
 
@@ -45,6 +47,7 @@ export function Members({ organization }: { organization: Organization }) {
           ))}
         </ul>
         <MoreButton more={members.more} noun="members" />
+        <RoleList />
       </div>
     </section>
   );
@@ -77,7 +80,7 @@ function InvitedRow({ path, invitation, owner, onWithdrawn }: InvitedRowProps) {
         </p>
       </div>
       <div class="row-actions">
-        <span class="quiet">{role === "owner" ? "Owner" : "Member"}</span>
+        <span class="quiet">{ROLE_TEXTS[role].label}</span>
         {owner && (
           <Button
             busy={action.busy}
@@ -106,7 +109,7 @@ function MemberRow({ path, member, organization, onChanged }: MemberRowProps) {
   const changeRole = (role: Role) =>
     action.run(async () => {
       await send("PATCH", `${path}/members/${member.id}`, { role });
-      toast(`${member.login} is now ${role === "owner" ? "an owner" : "a member"}.`);
+      toast(`${member.login} is now ${ROLE_TEXTS[role].one}.`);
       await onChanged();
     });
   const remove = async () => {
@@ -136,7 +139,9 @@ function MemberRow({ path, member, organization, onChanged }: MemberRowProps) {
           {member.login}
           {member.you && <span class="quiet"> (you)</span>}
         </h3>
-        <p class="quiet small">{[member.name, member.provider].filter(Boolean).join(", ")}</p>
+        <p class="quiet small">
+          {[member.name, member.provider, member.from_group && "through a group"].filter(Boolean).join(", ")}
+        </p>
       </div>
       <div class="row-actions">
         <RoleChoice member={member} manages={manages} busy={action.busy} onChange={changeRole} />
@@ -162,7 +167,7 @@ interface RoleChoiceProps {
 }
 
 function RoleChoice({ member, manages, busy, onChange }: RoleChoiceProps) {
-  if (!manages) return <span class="quiet">{member.role === "owner" ? "Owner" : "Member"}</span>;
+  if (!manages) return <span class="quiet">{ROLE_TEXTS[member.role].label}</span>;
   return (
     <select
       aria-label={`Role of ${member.login}`}
@@ -174,8 +179,7 @@ function RoleChoice({ member, manages, busy, onChange }: RoleChoiceProps) {
         void onChange(role);
       }}
     >
-      <option value="maintainer">Member</option>
-      <option value="owner">Owner</option>
+      <RoleOptions />
     </select>
   );
 }
@@ -209,14 +213,7 @@ function Invite({ path, onInvited }: { path: string; onInvited: () => Promise<vo
           />
         )}
       </Field>
-      <Field label="Role">
-        {(field) => (
-          <select {...field} value={role} onChange={(event) => setRole(event.currentTarget.value as Role)}>
-            <option value="maintainer">Member</option>
-            <option value="owner">Owner</option>
-          </select>
-        )}
-      </Field>
+      <RoleField role={role} onChange={setRole} />
       <Button type="submit" kind="primary" busy={action.busy}>
         Invite
       </Button>

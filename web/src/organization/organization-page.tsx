@@ -7,6 +7,8 @@ import { Link, navigate } from "../lib/router";
 import type { Me, Organization } from "../lib/types";
 import { NoAccessPage } from "../shell/no-access-page";
 import { Button, confirmDialog, NameField, OrganizationHead, toast, useAction } from "../ui";
+import { Groups } from "./groups";
+import { InvitationLinks } from "./invitation-links";
 import { Members } from "./members";
 
 export function OrganizationPage({ organizationId }: { organizationId: string }) {
@@ -18,6 +20,12 @@ export function OrganizationPage({ organizationId }: { organizationId: string })
         {describeRole(organization)}
       </OrganizationHead>
       {!organization.personal && <Members organization={organization} />}
+      {!organization.personal && organization.role === "owner" && (
+        <>
+          <InvitationLinks path={`/organizations/${organization.id}`} />
+          <Groups path={`/organizations/${organization.id}`} />
+        </>
+      )}
       <YourOrganizations />
       {organization.role === "owner" && isDeletable(organization) && (
         <DeleteOrganization organization={organization} />
@@ -32,11 +40,7 @@ const isDeletable = ({ id, personal }: Organization): boolean => !personal && id
 function describeRole(organization: Organization): string {
   if (organization.personal)
     return "Your personal organization. You’re its only member. To share projects, create an organization.";
-  const { label, may } = ROLE_TEXTS[organization.role];
-  return `Your role is ${label.toLowerCase()}. A ${label.toLowerCase()} ${may}.`.replace(
-    "A owner",
-    "An owner",
-  );
+  return `You’re ${ROLE_TEXTS[organization.role].one}.`;
 }
 
 function DeleteOrganization({ organization }: { organization: Organization }) {

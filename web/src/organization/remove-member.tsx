@@ -4,7 +4,11 @@ import { Mono, Time } from "../ui";
 export function leaveQuestion(organization: Organization) {
   return {
     title: `Leave ${organization.name}?`,
-    body: <p>You lose access to its projects until an owner invites you again.</p>,
+    body: (
+      <p>
+        You lose access to its projects until you are invited again, or sign in while in one of its groups.
+      </p>
+    ),
     action: `Leave ${organization.name}`,
   };
 }
@@ -14,8 +18,11 @@ export function removeQuestion(member: Member, organization: Organization) {
     title: `Remove ${member.login} from ${organization.name}?`,
     body: (
       <p>
-        {member.login} loses access to its projects. Tokens that others created and trusts stay valid: if they
-        copied a token or added a trust, check each project’s Tokens page.
+        {member.login} loses access to its projects
+        {member.from_group && " until they sign in again, unless they leave the group or you remove it"}.
+        Tokens that others created and trusts stay valid: if they copied a token or added a trust, check each
+        project’s Tokens page.
+        {member.role === "owner" && " Their invitations and links end. Groups that they added stay."}
       </p>
     ),
     action: `Remove ${member.login}`,

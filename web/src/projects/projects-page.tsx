@@ -3,6 +3,7 @@ import { send } from "../lib/api";
 import { formatBytes, formatNumber } from "../lib/format";
 import { usePages } from "../lib/live";
 import { useMe } from "../lib/me";
+import { includesRole } from "../lib/roles";
 import { Link, navigate } from "../lib/router";
 import type { Organization, Project } from "../lib/types";
 import { Invitations } from "../organization/invitations";
@@ -89,7 +90,7 @@ function FirstSteps() {
 }
 
 function NewProject({ first = false }: { first?: boolean }) {
-  const { organizations } = useMe();
+  const organizations = useMe().organizations.filter(({ role }) => includesRole(role, "maintainer"));
   const [name, setName] = useState("");
   const [organizationId, setOrganizationId] = useState(ownOrganization(organizations)?.id ?? "");
   const action = useAction({ inPlace: true });
@@ -102,6 +103,7 @@ function NewProject({ first = false }: { first?: boolean }) {
       navigate(`/projects/${project.id}/setup`);
     });
   };
+  if (organizations.length === 0) return null;
   return (
     <form class="inline-form new-project" onSubmit={create}>
       <NameField

@@ -6,6 +6,7 @@ import { send } from "../lib/api";
 import { formatBytes, formatCount, formatNumber, shortSha } from "../lib/format";
 import { includesRole } from "../lib/roles";
 import type { Comparison, Expired, Project, PullRequest } from "../lib/types";
+import { useMay } from "../lib/use-may";
 import { GateLabel } from "../review/review-label";
 import { ShareDialog } from "../share-links/share-dialog";
 import {
@@ -87,6 +88,7 @@ function Actions({ project, pull, urls, onChanged, onHelp }: ActionsProps) {
   const [isSharing, setSharing] = useState(false);
   const canShare = includesRole(project?.role ?? "viewer", "maintainer") && pull.closed_at === null;
   const hasImages = pull.images > 0;
+  const mayDelete = useMay("maintainer");
   const action = useAction();
   const expire = async () => {
     if (await confirmExpire(pull)) await action.run(() => expireAll(urls).finally(onChanged));
@@ -111,7 +113,7 @@ function Actions({ project, pull, urls, onChanged, onHelp }: ActionsProps) {
             Keyboard shortcuts
           </button>
         </li>
-        {hasImages && (
+        {hasImages && mayDelete && (
           <li>
             <button type="button" class="danger" onClick={expire}>
               Delete screenshots…

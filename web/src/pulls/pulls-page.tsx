@@ -6,6 +6,7 @@ import { formatBytes, formatCount, formatNumber, shortSha } from "../lib/format"
 import { useLive, usePages } from "../lib/live";
 import { Link, useLocation } from "../lib/router";
 import type { ListedPullRequest, Project, StagedList } from "../lib/types";
+import { useMay } from "../lib/use-may";
 import { useUrlText } from "../lib/use-url-text";
 import { Announcement, NoImagesReason, PullState, useNewSince } from "../pull/pull-state";
 import { pageHref, pullUrls } from "../pull/urls";
@@ -190,6 +191,7 @@ interface NoPullsProps {
 }
 
 function NoPulls({ page, filter: { state, q }, hasStaged }: NoPullsProps) {
+  const maySetUp = useMay("maintainer");
   if (state === "" && q === "" && hasStaged) {
     return (
       <Empty title="No pull requests yet">
@@ -201,9 +203,11 @@ function NoPulls({ page, filter: { state, q }, hasStaged }: NoPullsProps) {
     return (
       <Empty title="No screenshots yet">
         <p>Upload the first one from a CI job or your own machine. It appears here automatically.</p>
-        <Link class="button primary" href={`${page}/setup`}>
-          Set up uploads
-        </Link>
+        {maySetUp && (
+          <Link class="button primary" href={`${page}/setup`}>
+            Set up uploads
+          </Link>
+        )}
       </Empty>
     );
   }

@@ -4,6 +4,7 @@ import { showCommand } from "../lib/commands";
 import { date, dateTime, formatCount, shortSha } from "../lib/format";
 import { useLive, usePages } from "../lib/live";
 import type { Image, Project, Staged } from "../lib/types";
+import { useMay } from "../lib/use-may";
 import { Thumbnail, Thumbnails, useThumbnailQueue } from "../thumbnails/thumbnail";
 import {
   Button,
@@ -116,9 +117,11 @@ function StagedCard({ staged: { image, before, expires_at }, projectId, onDelete
           Expires {date(expires_at)}
         </time>
       </p>
-      <Button kind="plain" onClick={remove} busy={action.busy} aria-label={`Delete ${image.name}`}>
-        Delete
-      </Button>
+      {useMay("maintainer") && (
+        <Button kind="plain" onClick={remove} busy={action.busy} aria-label={`Delete ${image.name}`}>
+          Delete
+        </Button>
+      )}
     </li>
   );
 }

@@ -8,6 +8,7 @@ import { Field } from "../ui/field";
 import { Mono } from "../ui/mono-and-time";
 import { toast } from "../ui/toast";
 import { useAction } from "../ui/use-action";
+import { daysUntil, END_CHOICES } from "./token-end";
 
 interface CreateTokenProps {
   projectId: string;
@@ -16,15 +17,19 @@ interface CreateTokenProps {
   onCreated?: (created: NewToken) => void;
 }
 
-/** Asks for a label, creates the token and shows its secret once. */
+/** Asks for a label and an end, creates the token and shows its secret once. */
 export function CreateToken({ projectId, label: usual = "", onCreated }: CreateTokenProps) {
   const [label, setLabel] = useState(usual);
+  const [end, setEnd] = useState("");
+  const [day, setDay] = useState("");
   const [created, setCreated] = useState<NewToken | null>(null);
-  const action = useAction();
+  const action = useAction({ inPlace: true });
   const create = (event: Event) => {
     event.preventDefault();
     void action.run(async () => {
-      const token = await send<NewToken>("POST", `/projects/${projectId}/tokens`, { label: label.trim() });
+      const expires_days = end === "date" ? daysUntil(day, Date.now()) : end === "" ? null : Number(end);
+      const body = { label: label.trim(), expires_days };
+      const token = await send<NewToken>("POST", `/projects/${projectId}/tokens`, body);
       setCreated(token);
       setLabel("");
       onCreated?.(token);
@@ -45,6 +50,30 @@ export function CreateToken({ projectId, label: usual = "", onCreated }: CreateT
             />
           )}
         </Field>
+        <Field label="Expires" error={action.problem}>
+          {(field) => (
+            <select {...field} value={end} onChange={(event) => setEnd(event.currentTarget.value)}>
+              {END_CHOICES.map(({ value, label: words }) => (
+                <option key={value} value={value}>
+                  {words}
+                </option>
+              ))}
+            </select>
+          )}
+        </Field>
+        {end === "date" && (
+          <Field label="Last day">
+            {(field) => (
+              <input
+                {...field}
+                type="date"
+                required
+                value={day}
+                onInput={(event) => setDay(event.currentTarget.value)}
+              />
+            )}
+          </Field>
+        )}
         <Button type="submit" kind="primary" busy={action.busy}>
           Create token
         </Button>

@@ -18,6 +18,7 @@ import {
   useAction,
 } from "../ui";
 import { CreateToken } from "./create-token";
+import { describeTokenEnd, endsSoon, hasEnded } from "./token-end";
 import { keylessPath } from "./trust-claims";
 import { Trusts } from "./trusts";
 
@@ -106,9 +107,10 @@ function TokenRow({ token, projectId, onRevoked }: TokenRowProps) {
       await onRevoked();
     });
   };
-  const revoked = token.revoked_at !== null;
+  const now = Date.now();
+  const ended = hasEnded(token, now);
   return (
-    <li class={`row token ${revoked ? "past" : ""}`}>
+    <li class={`row token ${token.revoked_at !== null || ended ? "past" : ""}`}>
       <div class="row-main">
         <h2 class="row-title">{token.label || "No label"}</h2>
         <Mono>{token.hint}</Mono>
@@ -119,13 +121,20 @@ function TokenRow({ token, projectId, onRevoked }: TokenRowProps) {
           {token.created_by ? `by ${token.created_by}` : "on the command line"}
         </span>
         <span>{lastUse(token)}</span>
+        {token.revoked_at === null &&
+          token.expires_at !== null &&
+          (endsSoon(token, now) ? (
+            <strong>{describeTokenEnd(token, now)}</strong>
+          ) : (
+            <span>{describeTokenEnd(token, now)}</span>
+          ))}
       </p>
       <div class="row-actions">
         {token.revoked_at !== null ? (
           <span class="quiet small">
-            Revoked <Time at={token.revoked_at} />
+            Revoked <Time at={token.revoked_at} /> {revokedBy(token)}
           </span>
-        ) : (
+        ) : ended ? null : (
           <Button busy={action.busy} onClick={revoke} aria-label={`Revoke ${name}`}>
             Revoke
           </Button>
@@ -134,6 +143,10 @@ function TokenRow({ token, projectId, onRevoked }: TokenRowProps) {
     </li>
   );
 }
+
+/** Tokens that were revoked before this was recorded have no name. */
+const revokedBy = ({ revoked_by }: Token): string =>
+  revoked_by === "" ? "on the command line" : revoked_by === null ? "" : `by ${revoked_by}`;
 
 function lastUse(token: Token) {
   if (token.last_used_at === null) return "Never used";

@@ -130,6 +130,8 @@ class Settings:
     oidc_client_secret: str = _secret("the client secret at your OpenID Connect issuer")
     oidc_issuer: str = _setting(values.public_url, "", "the URL of your OpenID Connect issuer")
     oidc_name: str = _setting(values.text(1, 40), "single sign-on", "1 to 40 characters")
+    oidc_groups_claim: str = _setting(values.text(1, 200), "groups", "the name of a claim")
+    sign_in_groups: bool = _setting(values.truth, False, "true or false")
     allowed_users: str = _text("comma-separated logins; * for everyone")
     allowed_organizations: str = _text("comma-separated organizations or groups")
     allowed_email_domains: str = _text("comma-separated domains such as example.org")

@@ -16,9 +16,11 @@ from prshots.server.adapters.pictures.workers.pool import COMPARING, PictureWork
 from prshots.server.adapters.sql.audit import SqlAudit
 from prshots.server.adapters.sql.comparison.baselines import SqlBaselines
 from prshots.server.adapters.sql.comparison.comparisons import SqlComparisons
+from prshots.server.adapters.sql.groups import SqlGroups
 from prshots.server.adapters.sql.images.images import SqlImages
 from prshots.server.adapters.sql.images.put_urls import SqlPutUrls
 from prshots.server.adapters.sql.images.staging import SqlStaged
+from prshots.server.adapters.sql.invitation_links import SqlInvitationLinks
 from prshots.server.adapters.sql.outbox.connections import SqlConnections
 from prshots.server.adapters.sql.outbox.outbox import SqlOutbox
 from prshots.server.adapters.sql.overview import SqlOverview
@@ -44,6 +46,7 @@ from prshots.server.domain.images.service import Images
 from prshots.server.domain.images.staging import Staging
 from prshots.server.domain.images.thumbnails import Thumbnails
 from prshots.server.domain.outbox.service import Outbox
+from prshots.server.domain.people.joining import Joining
 from prshots.server.domain.people.organizations import Organizations
 from prshots.server.domain.projects.keyless import TokenExchange, Trusts
 from prshots.server.domain.projects.ports import Issuers
@@ -279,6 +282,7 @@ def routes_for_people(
 ) -> list[Route]:
     database = engines.database
     sign_in, overview = build_sign_in(settings, database), SqlOverview(database)
+    organizations = Organizations(SqlPeople(database), overview)
     for message in allow_list(settings).never_matching(settings.providers):
         structlog.get_logger().warning(message)
     dashboard = DashboardServices(
@@ -295,7 +299,8 @@ def routes_for_people(
         trusts=Trusts(SqlTrusts(database), settings.issuers),
         connections=SqlConnections(database),
         forges=engines.forges,
-        organizations=Organizations(SqlPeople(database), overview),
+        organizations=organizations,
+        joining=Joining(organizations, SqlInvitationLinks(database), SqlGroups(database)),
         audit=SqlAudit(database),
         overview=overview,
         thumbnails=thumbnails,

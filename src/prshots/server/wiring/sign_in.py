@@ -48,7 +48,7 @@ def _build_provider(settings: Settings, name: str) -> LoginProvider:
             client_secret=client_secret,
             url=settings.github_url,
             api_url=github_api(settings.github_url),
-            asks_for_organizations=bool(settings.allowed_organizations),
+            asks_for_groups=settings.sign_in_groups or bool(settings.allowed_organizations),
         )
     openid = partial(OidcProvider, provider_id=name, client_id=client_id, client_secret=client_secret)
     match name:
@@ -59,4 +59,8 @@ def _build_provider(settings: Settings, name: str) -> LoginProvider:
             scope, claim = "openid profile email groups", "preferred_username"
             return openid(label="Gitea", issuer=settings.gitea_url, scope=scope, login_claims=[claim])
         case _:
-            return openid(label=settings.oidc_name, issuer=settings.oidc_issuer)
+            return openid(
+                label=settings.oidc_name,
+                issuer=settings.oidc_issuer,
+                groups_claim=settings.oidc_groups_claim,
+            )

@@ -32,6 +32,7 @@ class OidcProvider:
         client_secret: str,
         scope: str = "openid profile email",
         login_claims: Sequence[str] = (),
+        groups_claim: str = "groups",
         clock: Callable[[], float] = time.time,
     ) -> None:
         """Create a provider. `login_claims` are the claims with a login that is unique at this issuer."""
@@ -40,6 +41,7 @@ class OidcProvider:
         self._issuer = Issuer(issuer, clock)
         self._scope = scope
         self._login_claims = login_claims
+        self._groups_claim = groups_claim
         self._client = OAuthClient(client_id, client_secret)
 
     async def authorization_url(self, *, redirect_uri: str, state: str, verifier: str, nonce: str) -> str:
@@ -65,12 +67,35 @@ class OidcProvider:
         )
         claims = await self._claims(document, tokens.get("id_token"), nonce)
         if "userinfo_endpoint" not in document:
-            return _identity_of(claims, claims, self._login_claims)
+            return self._identity_of(claims, claims)
         url = self._issuer.endpoint(document, "userinfo_endpoint")
         userinfo = await get_json(url, tokens["access_token"])
         if not isinstance(userinfo, dict) or userinfo.get("sub") != claims["sub"]:
             raise ProviderError(f"{host_of(url)} returned a different user than the ID token")
-        return _identity_of(claims, userinfo, self._login_claims)
+        return self._identity_of(claims, userinfo)
+
+    def _identity_of(self, claims: Mapping[str, Any], userinfo: Mapping[str, Any]) -> Identity:
+        """Combine ID token and userinfo. If both have a value, the userinfo's is newer and wins.
+
+        A person without a unique login appears under their verified address or their `sub`, because others
+        could choose the same `preferred_username`. A `sub` never looks like another person's address.
+        """
+        known = {**claims, **userinfo}
+        verified = [source for source in (userinfo, claims) if source.get("email_verified") is True]
+        emails = list(_texts(source.get("email") for source in verified))
+        unique_login = next(_texts(known.get(claim) for claim in self._login_claims), "")
+        sub = str(claims["sub"])
+        login = unique_login or next(_texts([*emails, f"{sub} (sub)" if "@" in sub else sub]), "user")
+        return Identity(
+            subject=f"{claims['iss']}#{sub}",
+            login=login,
+            unique_login=unique_login,
+            account="" if self._login_claims else sub,
+            name=_text(known.get("name")) or login,
+            avatar_url=_web_address(known.get("picture")),
+            groups=_groups(known.get(self._groups_claim)),
+            emails=frozenset(emails),
+        )
 
     async def _claims(self, document: dict[str, Any], id_token: object, nonce: str) -> dict[str, Any]:
         """Return the claims of an ID token that the issuer signed for us and this sign-in."""
@@ -100,16 +125,16 @@ class GitHubProvider:
         client_secret: str,
         url: str,
         api_url: str,
-        asks_for_organizations: bool = False,
+        asks_for_groups: bool = False,
     ) -> None:
         self._url = url
         self._api_url = api_url
-        self._asks_for_organizations = asks_for_organizations
+        self._asks_for_groups = asks_for_groups
         self._client = OAuthClient(client_id, client_secret)
 
     async def authorization_url(self, *, redirect_uri: str, state: str, verifier: str, nonce: str) -> str:
         del nonce  # only OpenID Connect has it
-        scope = "read:user user:email" + " read:org" * self._asks_for_organizations
+        scope = "read:user user:email" + " read:org" * self._asks_for_groups
         return self._client.authorization_url(
             f"{self._url}/login/oauth/authorize",
             redirect_uri=redirect_uri,
@@ -132,7 +157,6 @@ class GitHubProvider:
         if not isinstance(user, dict) or not isinstance(user.get("id"), int):
             raise ProviderError(f"{host_of(self._api_url)} did not say who signed in")
         emails = await self._list("/user/emails", token)
-        organizations = await self._list("/user/orgs", token) if self._asks_for_organizations else []
         login = _text(user.get("login")) or str(user["id"])
         return Identity(
             subject=f"{self._url}#{user['id']}",
@@ -140,9 +164,19 @@ class GitHubProvider:
             unique_login=login,
             name=_text(user.get("name")) or login,
             avatar_url=_web_address(user.get("avatar_url")),
-            organizations=frozenset(_texts(entry.get("login") for entry in organizations)),
+            groups=await self._groups(token) if self._asks_for_groups else None,
             emails=frozenset(_texts(entry.get("email") for entry in emails if entry.get("verified") is True)),
         )
+
+    async def _groups(self, token: str) -> frozenset[str]:
+        """Return organizations, and teams as `organization/team`."""
+        found = set(_texts(entry.get("login") for entry in await self._list("/user/orgs", token)))
+        for team in await self._list("/user/teams", token):
+            owner = team.get("organization")
+            login = _text(owner.get("login")) if isinstance(owner, dict) else ""
+            if login and (slug := _text(team.get("slug"))):
+                found.add(f"{login}/{slug}")
+        return frozenset(found)
 
     async def _list(self, path: str, token: str) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = []
@@ -156,31 +190,11 @@ class GitHubProvider:
         return found
 
 
-def _identity_of(
-    claims: Mapping[str, Any], userinfo: Mapping[str, Any], login_claims: Sequence[str]
-) -> Identity:
-    """Combine ID token and userinfo. If both have a value, the userinfo's is newer and wins.
-
-    A person without a unique login appears under their verified address or their `sub`, because others could
-    choose the same `preferred_username`. A `sub` never looks like another person's address.
-    """
-    known = {**claims, **userinfo}
-    verified = [source for source in (userinfo, claims) if source.get("email_verified") is True]
-    emails = list(_texts(source.get("email") for source in verified))
-    unique_login = next(_texts(known.get(claim) for claim in login_claims), "")
-    sub = str(claims["sub"])
-    login = unique_login or next(_texts([*emails, f"{sub} (sub)" if "@" in sub else sub]), "user")
-    groups = known.get("groups")
-    return Identity(
-        subject=f"{claims['iss']}#{sub}",
-        login=login,
-        unique_login=unique_login,
-        account="" if login_claims else sub,
-        name=_text(known.get("name")) or login,
-        avatar_url=_web_address(known.get("picture")),
-        organizations=frozenset(_texts(groups if isinstance(groups, list) else [groups])),
-        emails=frozenset(emails),
-    )
+def _groups(claim: object) -> frozenset[str] | None:
+    """Return the groups in a claim, or None if it is missing or malformed: an empty list says something."""
+    if isinstance(claim, str):
+        claim = [claim]
+    return frozenset(_texts(claim)) if isinstance(claim, list) else None
 
 
 def _texts(values: Iterable[object]) -> Iterator[str]:

@@ -65,7 +65,8 @@ OF_PULL_REQUEST = images.c.pr_number > literal_column("0")
 """A literal, to let SQLite use the partial index with this condition."""
 OF_BASELINES = images.c.kind == literal_column("'baseline'")
 """A literal for the same reason."""
-LONG_LIVED = tokens.c.expires_at.is_(None)
+LONG_LIVED = tokens.c.trust_id.is_(None)
+"""Tokens that a person created. A trust issues the short-lived ones."""
 
 _FOREIGN_KEY = "23503"  # PostgreSQL's code for a violated foreign key
 

@@ -258,13 +258,14 @@ class SqlOverview:
         return [UploadToken(*row) for row in await self._database.rows(query)]
 
     async def tokens_of_member(
-        self, organization_id: str, user_id: str, limit: int
+        self, organization_id: str, user_id: str, now: int, limit: int
     ) -> list[tuple[UploadToken, str]]:
         query = (
             sa.select(*TOKEN, projects.c.name)
             .select_from(tokens.join(projects))
             .where(projects.c.organization_id == organization_id, tokens.c.creator_id == user_id)
             .where(LONG_LIVED, tokens.c.revoked_at.is_(None))
+            .where(sa.func.coalesce(tokens.c.expires_at, now + 1) > now)
             .order_by(tokens.c.created_at, tokens.c.id)
             .limit(limit)
         )

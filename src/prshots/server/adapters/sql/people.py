@@ -1,26 +1,29 @@
 """Users, organizations and sign-ins, in the same database as the records."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, fields
 from typing import Any
 
 import sqlalchemy as sa
 
 from prshots.contract.errors import ConflictError, NotFoundError
+from prshots.server.adapters.sql import memberships
 from prshots.server.adapters.sql.audit import record
-from prshots.server.adapters.sql.columns import LONG_LIVED, USER, conflict_as, equal, given
+from prshots.server.adapters.sql.columns import USER, conflict_as, equal
 from prshots.server.adapters.sql.database.database import Database
 from prshots.server.adapters.sql.database.prepared import Prepared
 from prshots.server.adapters.sql.database.schema import (
+    invitation_links,
     invitations,
     login_states,
     members,
+    organization_groups,
     organizations,
-    projects,
     sessions,
-    tokens,
     users,
 )
+from prshots.server.adapters.sql.groups import follow_groups
+from prshots.server.adapters.sql.memberships import check_room, lock_row
 from prshots.server.domain.audit.models import Action
 from prshots.server.domain.people.models import Invitation, LoginState, Member, Session, User
 from prshots.server.domain.projects.models import Organization, Role
@@ -33,17 +36,6 @@ _USER_OF_SESSION = Prepared(
     .select_from(sessions.join(users))
     .where(sessions.c.sha256 == sa.bindparam("sha256"))
 )
-# The same SQL for SQLite and PostgreSQL. Adding a person twice at the same time isn't an error.
-_SET_MEMBER = sa.text(
-    "INSERT INTO members (organization_id, user_id, role) VALUES (:organization_id, :user_id, :role) "
-    "ON CONFLICT (organization_id, user_id) DO UPDATE SET role = excluded.role"
-)
-
-_AS_STORED = {Role.MAINTAINER: "member"}
-"""The version before knows `member` and `owner`. It fails for others, so nobody gets more rights there."""
-
-_ROLE = sa.select(members.c.role).where(*given(members, "organization_id", "user_id"))
-
 _INVITATIONS = sa.select(
     *_ORGANIZATION, *USER, invitations.c.role, invitations.c.invited_by, invitations.c.created_at
 ).select_from(
@@ -110,8 +102,18 @@ class SqlPeople:
 
     # Sessions
 
-    async def add_session(self, session: Session) -> None:
-        await self._database.execute(sa.insert(sessions).values(asdict(session)))
+    async def add_session(
+        self, session: Session, groups: Collection[str] | None = None, most: int = 0
+    ) -> None:
+        adding = sa.insert(sessions).values(asdict(session))
+
+        def add(connection: sa.Connection) -> None:
+            if groups is not None:
+                follow_groups(connection, session.user_id, groups, session.created_at, most)
+            connection.execute(adding)
+            _record_sign_in(connection, session.user_id)
+
+        await self._database.write(add)
 
     async def session(self, sha256: str) -> tuple[Session, User] | None:
         row = await self._database.look_up(_USER_OF_SESSION, sha256=sha256)
@@ -127,18 +129,19 @@ class SqlPeople:
     async def end_sessions_of(self, user_id: str) -> None:
         await self._database.execute(sa.delete(sessions).where(sessions.c.user_id == user_id))
 
-    async def discard_old_logins(self, states: int, sessions_made: int, unseen: int) -> int:
+    async def discard_old_logins(self, states: int, sessions_made: int, unseen: int, now: int) -> int:
         old_states = sa.delete(login_states).where(login_states.c.created_at < states)
         old_sessions = sa.delete(sessions).where(
             (sessions.c.created_at < sessions_made) | (sessions.c.last_seen_at < unseen)
         )
-        return await self._database.execute(old_states) + await self._database.execute(old_sessions)
+        old_links = sa.delete(invitation_links).where(invitation_links.c.expires_at <= now)
+        return sum([await self._database.execute(old) for old in (old_states, old_sessions, old_links)])
 
     # Organizations
 
     async def add_organization(self, organization: Organization, owner_id: str, most: int) -> None:
         def add(connection: sa.Connection) -> None:
-            _check_room(connection, owner_id, most)
+            check_room(connection, owner_id, most)
             _add_organization(connection, organization, owner_id)
             name = organization.name
             record(connection, Action.ORGANIZATION_CREATED, organization_id=organization.id, target=name)
@@ -148,8 +151,8 @@ class SqlPeople:
 
     async def remove_organization(self, organization_id: str) -> None:
         def remove(connection: sa.Connection) -> None:
-            _lock(connection, organizations, organization_id)
-            for table in (invitations, members):
+            lock_row(connection, organizations, organization_id)
+            for table in (invitations, invitation_links, organization_groups, members):
                 connection.execute(sa.delete(table).where(table.c.organization_id == organization_id))
             removing = sa.delete(organizations).where(organizations.c.id == organization_id)
             name = connection.execute(removing.returning(organizations.c.name)).scalar()
@@ -178,7 +181,7 @@ class SqlPeople:
 
     async def members(self, organization_id: str, after: tuple[str, str] | None, limit: int) -> list[Member]:
         query = (
-            sa.select(*USER, members.c.role)
+            sa.select(*USER, members.c.role, members.c.from_group)
             .select_from(members.join(users))
             .where(members.c.organization_id == organization_id)
             .order_by(users.c.login, users.c.id)
@@ -186,47 +189,30 @@ class SqlPeople:
         )
         if after is not None:
             query = query.where(sa.tuple_(users.c.login, users.c.id) > sa.tuple_(*after))
-        return [Member(User(*row[:-1]), Role(row[-1])) for row in await self._database.rows(query)]
+        rows = await self._database.rows(query)
+        return [Member(User(*user), Role(role), bool(from_group)) for *user, role, from_group in rows]
 
     async def set_member(self, organization_id: str, user_id: str, role: Role) -> None:
-        stored = _AS_STORED.get(role, role)
-        changing = {"organization_id": organization_id, "user_id": user_id, "role": stored}
-
-        def change(connection: sa.Connection) -> None:
-            if role is not Role.OWNER:
-                _keep_an_owner(connection, organization_id, user_id)
-            before = connection.execute(_ROLE, changing).scalar()
-            connection.execute(_SET_MEMBER, changing)
-            if before is None:
-                _record(connection, Action.MEMBER_JOINED, organization_id, user_id, role=role)
-            elif before != stored:
-                roles = [Role(before), role]
-                _record(connection, Action.MEMBER_ROLE_CHANGED, organization_id, user_id, role=roles)
-
-        await self._database.write(change)
-
-    async def remove_member(
-        self, organization_id: str, user_id: str, revoke_tokens_at: int | None = None
-    ) -> bool:
-        this = {"organization_id": organization_id, "user_id": user_id}
-        removing = [sa.delete(table).where(*equal(table, **this)) for table in (members, invitations)]
-        theirs = sa.select(projects.c.id).where(projects.c.organization_id == organization_id)
-        revoking = (
-            sa.update(tokens)
-            .where(tokens.c.project_id.in_(theirs), tokens.c.creator_id == user_id)
-            .where(LONG_LIVED, tokens.c.revoked_at.is_(None))
-            .values(revoked_at=revoke_tokens_at)
+        await self._database.write(
+            lambda connection: memberships.set_role(connection, organization_id, user_id, role)
         )
 
+    async def remove_member(
+        self, organization_id: str, user_id: str, revoke_tokens_at: int | None = None, revoked_by: str = ""
+    ) -> bool:
+        this = equal(invitations, organization_id=organization_id, user_id=user_id)
+
         def remove(connection: sa.Connection) -> bool:
-            _keep_an_owner(connection, organization_id, user_id)
-            was_member, was_invited = (connection.execute(each).rowcount > 0 for each in removing)
-            revokes = was_member and revoke_tokens_at is not None
-            revoked = connection.execute(revoking).rowcount if revokes else 0
-            if was_member:
-                _record(connection, Action.MEMBER_REMOVED, organization_id, user_id, revoked_tokens=revoked)
-            elif was_invited:
-                _record(connection, Action.INVITATION_WITHDRAWN, organization_id, user_id)
+            was_member = memberships.remove(
+                connection,
+                organization_id,
+                user_id,
+                revoke_tokens_at=revoke_tokens_at,
+                revoked_by=revoked_by,
+            )
+            was_invited = connection.execute(sa.delete(invitations).where(*this)).rowcount > 0
+            if was_invited and not was_member:
+                memberships.record_about(connection, Action.INVITATION_WITHDRAWN, organization_id, user_id)
             return was_member or was_invited
 
         return await self._database.write(remove)
@@ -239,13 +225,13 @@ class SqlPeople:
         row = {
             "organization_id": organization_id,
             "user_id": invitation.user.id,
-            "role": _AS_STORED.get(invitation.role, invitation.role),
+            "role": memberships.as_stored(invitation.role),
             "invited_by": invitation.invited_by,
             "created_at": invitation.created_at,
         }
 
         def add(connection: sa.Connection) -> None:
-            if not _lock(connection, organizations, organization_id):
+            if not lock_row(connection, organizations, organization_id):
                 raise NotFoundError("not found")
             if connection.execute(open_ones).scalar_one() >= most:
                 raise ConflictError(f"{most} invitations are open: withdraw one first")
@@ -262,28 +248,26 @@ class SqlPeople:
         return [_invitation(row) for row in rows]
 
     async def accept_invitation(self, organization_id: str, user_id: str, most: int) -> bool:
-        member = {"organization_id": organization_id, "user_id": user_id}
-        taking = sa.delete(invitations).where(*equal(invitations, **member)).returning(invitations.c.role)
+        this = equal(invitations, organization_id=organization_id, user_id=user_id)
+        taking = sa.delete(invitations).where(*this).returning(invitations.c.role)
 
         def accept(connection: sa.Connection) -> bool:
-            _lock(connection, organizations, organization_id)  # it can't be removed in the meantime
+            lock_row(connection, organizations, organization_id)  # it can't be removed in the meantime
             role = connection.execute(taking).scalar()
             if role is None:
                 return False
-            _check_room(connection, user_id, most)
-            connection.execute(_SET_MEMBER, member | {"role": role})
-            _record(connection, Action.MEMBER_JOINED, organization_id, user_id, role=Role(role))
+            memberships.join(connection, organization_id, user_id, Role(role), most=most)
             return True
 
         return await self._database.write(accept)
 
 
-def _record(
-    connection: sa.Connection, action: Action, organization_id: str, user_id: str, **details: object
-) -> None:
-    """Record what happens to a person's membership."""
-    login = connection.execute(sa.select(users.c.login).where(users.c.id == user_id)).scalar() or ""
-    record(connection, action, organization_id=organization_id, target=login, details=details)
+def _record_sign_in(connection: sa.Connection, user_id: str) -> None:
+    """Record a sign-in in each organization of the person, or else in their personal one."""
+    found = connection.execute(_organizations_of(user_id)).all()
+    shared = [row.id for row in found if not row.personal]
+    for organization_id in shared or [row.id for row in found]:
+        memberships.record_about(connection, Action.SIGNED_IN, organization_id, user_id)
 
 
 def _organizations_of(user_id: str) -> sa.Select[Any]:
@@ -310,36 +294,7 @@ def _take_login(connection: sa.Connection, user: User) -> None:
     connection.execute(others.values(login=users.c.login + " (former login)"))
 
 
-def _lock(connection: sa.Connection, table: sa.Table, row_id: str) -> bool:
-    """Lock a row, so concurrent changes count each other. Return False if it doesn't exist."""
-    locking = sa.select(table.c.id).where(table.c.id == row_id).with_for_update(key_share=True)
-    return connection.execute(locking).first() is not None
-
-
-def _check_room(connection: sa.Connection, user_id: str, most: int) -> None:
-    """Raise ConflictError if the user is already in `most` organizations."""
-    _lock(connection, users, user_id)
-    count = sa.select(sa.func.count()).where(members.c.user_id == user_id)
-    if connection.execute(count).scalar_one() >= most:
-        raise ConflictError(f"you are in {most} organizations, which is the limit: leave or delete one first")
-
-
 def _add_organization(connection: sa.Connection, organization: Organization, owner_id: str) -> None:
     connection.execute(sa.insert(organizations).values(asdict(organization)))
     owner = {"organization_id": organization.id, "user_id": owner_id, "role": Role.OWNER}
     connection.execute(sa.insert(members).values(owner))
-
-
-def _keep_an_owner(connection: sa.Connection, organization_id: str, leaving: str) -> None:
-    """Raise ConflictError if this would leave the organization without an owner.
-
-    Locks the owners' rows. Otherwise two owners could remove each other at the same time.
-    """
-    owners = (
-        sa.select(members.c.user_id)
-        .where(*equal(members, organization_id=organization_id, role=Role.OWNER))
-        .order_by(members.c.user_id)
-        .with_for_update()
-    )
-    if connection.execute(owners).scalars().all() == [leaving]:
-        raise ConflictError("an organization needs an owner: make another member an owner first")

@@ -20,9 +20,15 @@ async def list_tokens(call: Call, project: Project) -> view_types.TokenListView:
 
 
 async def create_token(call: Call, project: Project) -> view_types.NewTokenView:
-    label = fields.text(await call.body(), "label").strip()
+    body = await call.body()
     token, secret = await call.services.projects.create_token(
-        project, label, created_by=call.user.login, creator_id=call.user.id
+        project,
+        fields.text(body, "label").strip(),
+        created_by=call.user.login,
+        creator_id=call.user.id,
+        expires_days=fields.number_or_null(
+            body, "expires_days", "a whole number of days, or null for no end date"
+        ),
     )
     # A member who was removed in the meantime gets a 404, and nobody the secret.
     await call.services.organizations.project(call.user, project.id, Role.MAINTAINER)
@@ -31,7 +37,7 @@ async def create_token(call: Call, project: Project) -> view_types.NewTokenView:
 
 async def revoke_token(call: Call, project: Project) -> view_types.DoneView:
     with as_not_found(NotFoundError):  # the original message is for the command line
-        await call.services.projects.revoke_token(call.path("token_id"), project)
+        await call.services.projects.revoke_token(call.path("token_id"), call.user.login, project)
     return {"ok": True}
 
 

@@ -5,6 +5,7 @@ from prshots.server.api.dashboard import (
     connections,
     credentials,
     images,
+    joining,
     people,
     projects,
     pull_requests,
@@ -16,6 +17,7 @@ from prshots.server.api.dashboard.routing import DashboardRoute
 
 ROUTES: tuple[DashboardRoute, ...] = (
     *people.ROUTES,
+    *joining.ROUTES,
     *audit.ROUTES,
     *projects.ROUTES,
     *pull_requests.ROUTES,

@@ -36,6 +36,7 @@ from prshots.server.domain.images.ports import Overview, StagedRecords
 from prshots.server.domain.images.service import Images
 from prshots.server.domain.images.thumbnails import Thumbnails
 from prshots.server.domain.outbox.ports import ConnectedForges, ConnectionRecords, OutboxRecords
+from prshots.server.domain.people.joining import Joining
 from prshots.server.domain.people.models import User
 from prshots.server.domain.people.organizations import Organizations
 from prshots.server.domain.people.sign_in import SignIn
@@ -82,6 +83,7 @@ class DashboardServices:
     connections: ConnectionRecords
     forges: ConnectedForges
     organizations: Organizations
+    joining: Joining
     audit: AuditRecords
     overview: Overview
     thumbnails: Thumbnails

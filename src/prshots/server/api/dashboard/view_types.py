@@ -448,7 +448,10 @@ class TokenView(TypedDict):
     created_by: str
     """A login. Empty if the command line created the token."""
     last_used_at: int | None
+    expires_at: int | None
     revoked_at: int | None
+    revoked_by: str | None
+    """A login. Empty if the command line revoked the token, null if unknown."""
 
 
 class ConnectionView(TypedDict):
@@ -509,9 +512,53 @@ class TrustListView(TypedDict):
     trusts: list[TrustView]
 
 
+class InvitationLinkView(TypedDict):
+    id: str
+    role: Role
+    created_by: str
+    created_at: int
+    expires_at: int
+
+
+class InvitationLinkListView(TypedDict):
+    links: list[InvitationLinkView]
+
+
+class NewInvitationLinkView(TypedDict):
+    link: InvitationLinkView
+    url: str
+    """Contains the secret, so it is shown once."""
+
+
+class OfferView(TypedDict):
+    """What an invitation link offers to the person who opened it."""
+
+    organization: OrganizationNameView
+    role: Role
+    created_by: str
+    expires_at: int
+    is_member: bool
+
+
+class GroupView(TypedDict):
+    provider: str
+    name: str
+    role: Role
+    created_by: str
+    created_at: int
+
+
+class GroupListView(TypedDict):
+    groups: list[GroupView]
+    yours: list[str]
+    """The groups that the user may name: those of their last sign-in."""
+
+
 class MemberView(UserView):
     role: Role
     you: bool
+    from_group: bool
+    """They joined through a group of their login provider, and leave with it."""
 
 
 class MemberListView(TypedDict):

@@ -20,7 +20,7 @@ from prshots.server.domain.images.markdown import image_markdown
 from prshots.server.domain.images.models import Image, PullRequestRecord, StagedImage
 from prshots.server.domain.images.service import Images
 from prshots.server.domain.outbox.models import Connection, FailingDelivery
-from prshots.server.domain.people.models import Invitation, Member, User
+from prshots.server.domain.people.models import Group, Invitation, InvitationLink, Member, User
 from prshots.server.domain.projects.models import (
     DayOfUploads,
     Organization,
@@ -59,6 +59,7 @@ def member_view(member: Member, viewer: User, avatar_origins: Container[str]) ->
         **user_view(member.user, avatar_origins),
         "role": member.role,
         "you": member.user.id == viewer.id,
+        "from_group": member.from_group,
     }
 
 
@@ -91,6 +92,19 @@ def invitation_view(invitation: Invitation, avatar_origins: Container[str]) -> v
     organization = {"id": invitation.organization.id, "name": invitation.organization.name}
     user = user_view(invitation.user, avatar_origins)
     return _view(view_types.InvitationView, invitation, organization=organization, user=user)
+
+
+def invitation_link_view(link: InvitationLink) -> view_types.InvitationLinkView:
+    return _view(view_types.InvitationLinkView, link)
+
+
+def offer_view(link: InvitationLink, *, is_member: bool) -> view_types.OfferView:
+    organization = {"id": link.organization.id, "name": link.organization.name}
+    return _view(view_types.OfferView, link, organization=organization, is_member=is_member)
+
+
+def group_view(group: Group) -> view_types.GroupView:
+    return _view(view_types.GroupView, group)
 
 
 def organization_view(organization: Organization, role: Role) -> view_types.OrganizationView:

@@ -44,7 +44,7 @@ class AllowList:
         return cls(
             users=frozenset(map(split_provider, _split(users))),
             organizations=frozenset(
-                (provider, _fold_case(name)) for provider, name in map(split_provider, _split(organizations))
+                (provider, fold_case(name)) for provider, name in map(split_provider, _split(organizations))
             ),
             email_domains=frozenset(_as_domain(entry.removeprefix("@")) for entry in _split(email_domains)),
         )
@@ -52,10 +52,10 @@ class AllowList:
     def admits(self, provider_id: str, identity: Identity) -> bool:
         """Return whether the person may sign in."""
         addresses = {email: found[1] for email in identity.emails if (found := _ADDRESS.fullmatch(email))}
-        names = {_EVERYONE, *(_fold_case(name) for name in (identity.unique_login, *addresses) if name)}
-        organizations = {_fold_case(name) for name in identity.organizations}
+        names = {_EVERYONE, *(fold_case(name) for name in (identity.unique_login, *addresses) if name)}
+        organizations = {fold_case(name) for name in identity.groups or ()}
         return (
-            any(_fold_case(name) in names for name in _of(provider_id, self.users))
+            any(fold_case(name) in names for name in _of(provider_id, self.users))
             or (identity.account != "" and (provider_id, identity.account) in self.users)
             or not organizations.isdisjoint(_of(provider_id, self.organizations))
             or not self.email_domains.isdisjoint(map(_as_domain, addresses.values()))
@@ -91,7 +91,7 @@ def _split(text: str) -> Iterator[str]:
 def split_provider(entry: str) -> tuple[str, str]:
     """Split `provider:name`. The provider is empty if the entry doesn't start with a known one."""
     provider, colon, name = entry.partition(":")
-    known = _fold_case(provider.strip())
+    known = fold_case(provider.strip())
     return (known, name.strip()) if colon and known in PROVIDERS else ("", entry)
 
 
@@ -100,8 +100,9 @@ def _of(provider_id: str, entries: Collection[tuple[str, str]]) -> Iterator[str]
 
 
 def _as_domain(text: str) -> str:
-    return _fold_case(text).removesuffix(".")
+    return fold_case(text).removesuffix(".")
 
 
-def _fold_case(text: str) -> str:
+def fold_case(text: str) -> str:
+    """Return the text with ASCII letters in lower case."""
     return text.translate(_LOWER)

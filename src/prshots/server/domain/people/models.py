@@ -20,8 +20,11 @@ class User:
 
 @dataclass(frozen=True, slots=True)
 class Member:
+    """A member of an organization. `from_group`: they joined through a group, and leave with it."""
+
     user: User
     role: Role
+    from_group: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +39,41 @@ class Invitation:
 
 
 @dataclass(frozen=True, slots=True)
+class InvitationLink:
+    """A link that lets one person join an organization. Only its hash is stored. `created_by` is a login."""
+
+    id: str
+    organization: Organization
+    sha256: str
+    role: Role
+    created_by: str
+    created_at: int
+    expires_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A group of a login provider whose people are members of an organization. Its name is in lower case."""
+
+    organization_id: str
+    provider: str
+    name: str
+    role: Role
+    created_by: str
+    created_at: int
+
+    @property
+    def full_name(self) -> str:
+        return f"{self.provider}:{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
 class Identity:
     """A person's identity according to the login provider. `emails` contains only verified addresses.
 
     `login` is for display. The allow list compares `unique_login`, ignoring case, if the provider guarantees
-    that it belongs to one account. Otherwise it compares `account`, the provider's exact account id.
+    that it belongs to one account. Otherwise it compares `account`, the provider's exact account id. `groups`
+    are the provider's organizations, teams or groups with this person, or None if it doesn't say.
     """
 
     subject: str
@@ -49,7 +82,7 @@ class Identity:
     unique_login: str = ""
     account: str = ""
     avatar_url: str = ""
-    organizations: frozenset[str] = frozenset()
+    groups: frozenset[str] | None = None
     emails: frozenset[str] = frozenset()
 
 

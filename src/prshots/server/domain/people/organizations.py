@@ -1,8 +1,8 @@
 """Organizations, their members, and the permissions of each role.
 
 `Role` says what members may do. To everyone else, the organization and its projects don't appear to exist.
-Nobody becomes a member without accepting an invitation: otherwise a stranger's organization could appear
-among a user's own.
+Nobody becomes a member without accepting an invitation or opening a link: otherwise a stranger's organization
+could appear among a user's own. The exception is a group that they share with one of its owners.
 """
 
 import secrets
@@ -119,7 +119,9 @@ class Organizations:
         organization, role = await self.find(user, organization_id)
         if member_id != user.id:
             role.require(Role.OWNER)
-        return await self._overview.tokens_of_member(organization.id, member_id, SHOWN_TOKENS)
+        return await self._overview.tokens_of_member(
+            organization.id, member_id, int(time.time()), SHOWN_TOKENS
+        )
 
     async def remove_member(
         self, user: User, organization_id: str, member_id: str, *, keep_tokens: bool
@@ -131,7 +133,8 @@ class Organizations:
         if member_id != user.id or keep_tokens:
             await self.find_for(user, organization_id, Role.OWNER)
         revoke_tokens_at = None if keep_tokens else int(time.time())
-        if not await self._people.remove_member(organization_id, member_id, revoke_tokens_at):
+        removed = await self._people.remove_member(organization_id, member_id, revoke_tokens_at, user.login)
+        if not removed:
             raise NotFoundError("not found")
 
     async def _user_of_login(self, login: str) -> User:

@@ -1,8 +1,18 @@
 """The ports for people, with the errors that each call raises."""
 
+from collections.abc import Collection
 from typing import Protocol
 
-from prshots.server.domain.people.models import Identity, Invitation, LoginState, Member, Session, User
+from prshots.server.domain.people.models import (
+    Group,
+    Identity,
+    Invitation,
+    InvitationLink,
+    LoginState,
+    Member,
+    Session,
+    User,
+)
 from prshots.server.domain.projects.models import Organization, Role
 
 
@@ -26,7 +36,15 @@ class People(Protocol):
     async def update_user(self, user: User) -> None:
         """Update login, name and avatar. Here and in `add_user`, another user with this login loses it."""
 
-    async def add_session(self, session: Session) -> None: ...
+    async def add_session(
+        self, session: Session, groups: Collection[str] | None = None, most: int = 0
+    ) -> None:
+        """Add a session and record the sign-in.
+
+        With `groups`, the names at the login provider in lower case, the user joins the organizations that
+        name one of them, unless they are in `most`, and leaves those they joined that way but no longer
+        belong to. Members whom people added and last owners stay.
+        """
 
     async def session(self, sha256: str) -> tuple[Session, User] | None: ...
 
@@ -36,8 +54,11 @@ class People(Protocol):
 
     async def end_sessions_of(self, user_id: str) -> None: ...
 
-    async def discard_old_logins(self, states: int, sessions: int, unseen: int) -> int:
-        """Remove states and sessions from before these times, or unseen since `unseen`. Return how many."""
+    async def discard_old_logins(self, states: int, sessions: int, unseen: int, now: int) -> int:
+        """Remove states and sessions from before these times, or unseen since `unseen`. Return how many.
+
+        This includes invitation links that have expired.
+        """
 
     async def add_organization(self, organization: Organization, owner_id: str, most: int) -> None:
         """Add an organization. Raises ConflictError if the name is taken, or if the owner is in `most`."""
@@ -55,10 +76,14 @@ class People(Protocol):
         """Return a page of members, ordered by (login, id)."""
 
     async def set_member(self, organization_id: str, user_id: str, role: Role) -> None:
-        """Add a member or change their role. Raises ConflictError instead of demoting the last owner."""
+        """Add a member or change their role. Raises ConflictError instead of demoting the last owner.
+
+        From then on, they aren't a member through a group. The invitations and links of someone who is no
+        longer an owner end, here and in `remove_member`.
+        """
 
     async def remove_member(
-        self, organization_id: str, user_id: str, revoke_tokens_at: int | None = None
+        self, organization_id: str, user_id: str, revoke_tokens_at: int | None = None, revoked_by: str = ""
     ) -> bool:
         """Remove a member or an invitation. Return False if there is none.
 
@@ -76,9 +101,52 @@ class People(Protocol):
         """Return the newest open invitations `of` this `organization_id` or `user_id`."""
 
     async def accept_invitation(self, organization_id: str, user_id: str, most: int) -> bool:
-        """Make the invited user a member. Return False if there is no invitation.
+        """Make the invited user a member. Return False if there is no invitation. A higher role stays.
 
         Raises ConflictError if the user is already in `most` organizations.
+        """
+
+
+class Groups(Protocol):
+    """The groups that organizations name. Raises RecordsError. Writing also raises RecordsFullError."""
+
+    async def groups(self, organization_id: str) -> list[Group]:
+        """Return the groups ordered by provider and name."""
+
+    async def groups_of_user(self, user_id: str) -> list[str]:
+        """Return the names of the user's groups at their last sign-in."""
+
+    async def put_group(self, group: Group, most: int) -> None:
+        """Add a group or change its role. Raises NotFoundError if the organization no longer exists.
+
+        Raises ConflictError if the organization already names `most` others.
+        """
+
+    async def remove_group(self, group: Group) -> bool:
+        """Remove a group. Return False if the organization doesn't name it."""
+
+
+class InvitationLinkRecords(Protocol):
+    """Links to join an organization. Raises RecordsError. Writing also raises RecordsFullError."""
+
+    async def add_link(self, link: InvitationLink, most: int) -> None:
+        """Add a link. Raises NotFoundError if the organization no longer exists.
+
+        Raises ConflictError if `most` links are open.
+        """
+
+    async def links(self, organization_id: str, now: int) -> list[InvitationLink]:
+        """Return the open links, newest first."""
+
+    async def link(self, sha256: str, now: int) -> InvitationLink | None: ...
+
+    async def revoke_link(self, organization_id: str, link_id: str) -> bool:
+        """Revoke a link. Return False if it doesn't exist."""
+
+    async def use_link(self, link: InvitationLink, user_id: str, now: int, most: int) -> bool:
+        """Make the user a member, and remove the link and their invitation. Return False if it is gone.
+
+        Raises ConflictError, and keeps the link, if they already are a member or in `most` organizations.
         """
 
 

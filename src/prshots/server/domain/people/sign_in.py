@@ -5,15 +5,18 @@ Every secret has 256 random bits. Only its hash is stored.
 
 import secrets
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 
 from prshots.contract import errors
+from prshots.server.domain.audit.acting import act_as
+from prshots.server.domain.audit.models import ActorKind
 from prshots.server.domain.images.models import SECONDS_PER_DAY
-from prshots.server.domain.people.allow_list import AllowList
+from prshots.server.domain.people.allow_list import AllowList, fold_case
 from prshots.server.domain.people.bounded_log import BoundedLog
 from prshots.server.domain.people.login_flow import LoginFlow, is_secret, is_state, new_secret
 from prshots.server.domain.people.models import Identity, LoginState, Session, User
+from prshots.server.domain.people.organizations import MAX_ORGANIZATIONS
 from prshots.server.domain.people.ports import LoginProvider, People
 from prshots.server.domain.projects.credentials import LastUse, hash_of
 from prshots.server.domain.projects.models import LOCAL_ORGANIZATION, MAX_NAME, Organization, Role
@@ -21,6 +24,7 @@ from prshots.server.domain.projects.models import LOCAL_ORGANIZATION, MAX_NAME, 
 STATE_SECONDS = 600
 SESSION_SECONDS = 30 * SECONDS_PER_DAY
 IDLE_SECONDS = 7 * SECONDS_PER_DAY
+MAX_GROUPS_OF_USER = 1000
 
 _CLOCK_SKEW = 60  # between replicas
 _LINK = "link"
@@ -87,7 +91,7 @@ class SignIn:
             )
         await self._use_up(provider_id, state)
         user = await self._user_of_identity(provider_id, identity)
-        return await self._start_session(user), flow.return_to
+        return await self._start_session(user, identity.groups), flow.return_to
 
     async def make_link(self) -> str:
         """Create a one-time link that signs in as the operator. Return its code."""
@@ -205,9 +209,11 @@ class SignIn:
             created_at=self._now(),
         )
 
-    async def _start_session(self, user: User) -> str:
+    async def _start_session(self, user: User, groups: Collection[str] | None = None) -> str:
         secret, now = new_secret(), self._now()
-        await self._people.add_session(Session(hash_of(secret), user.id, now, now))
+        act_as(ActorKind.PERSON, user.id, user.login)
+        known = None if groups is None else sorted(set(map(fold_case, groups)))[:MAX_GROUPS_OF_USER]
+        await self._people.add_session(Session(hash_of(secret), user.id, now, now), known, MAX_ORGANIZATIONS)
         return secret
 
     def _is_over(self, session: Session) -> bool:
@@ -217,7 +223,9 @@ class SignIn:
 
 async def discard_old(people: People, now: int) -> int:
     """Remove expired login states and sessions. Return how many."""
-    return await people.discard_old_logins(now - STATE_SECONDS, now - SESSION_SECONDS, now - IDLE_SECONDS)
+    return await people.discard_old_logins(
+        now - STATE_SECONDS, now - SESSION_SECONDS, now - IDLE_SECONDS, now
+    )
 
 
 def _organization_names(login: str, provider_id: str) -> Iterator[str]:

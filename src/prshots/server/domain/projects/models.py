@@ -111,11 +111,11 @@ class UploadToken:
     """An upload token without its secret. It has only the SHA-256, and a hint to tell tokens apart.
 
     `created_by` is the login of the person who created it, or empty for the CLI. `creator_id` is their user
-    id, because a login can pass to another person. A keyless token is short-lived: it has an `expires_at` and
-    the trust that issued it. Its `branch` is the branch that its job runs for, if the issuer signed one. The
-    token can write to that branch only if `pr_number` is None. If the job runs for a pull request, the token
-    is valid only for that `pr_number`, and `branch` is the head. A `pr_number` of 0 means that the issuer
-    didn't sign the number, as on GitLab.
+    id, because a login can pass to another person. `revoked_by` is a login, empty for the CLI, or None if
+    unknown. A keyless token has the trust that issued it, and is valid for minutes. Its `branch` is the
+    branch that its job runs for, if the issuer signed one. The token can write to that branch only if
+    `pr_number` is None. If the job runs for a pull request, the token is valid only for that `pr_number`, and
+    `branch` is the head. A `pr_number` of 0 means that the issuer didn't sign the number, as on GitLab.
     """
 
     id: str
@@ -132,6 +132,7 @@ class UploadToken:
     pr_number: int | None = None
     branch: str | None = None
     creator_id: str | None = None
+    revoked_by: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,8 +53,13 @@ class TokenRecords(Protocol):
     async def tokens(self, project_id: str) -> list[UploadToken]:
         """Return tokens, oldest first, without the short-lived ones."""
 
-    async def revoke_token(self, token_id: str, now: int, project_id: str | None = None) -> bool:
-        """Revoke a token, of this project if given. Keep an earlier time. Return False if it is unknown."""
+    async def revoke_token(
+        self, token_id: str, now: int, revoked_by: str = "", project_id: str | None = None
+    ) -> bool:
+        """Revoke a token, of this project if given. Keep an earlier time. Return False if it is unknown.
+
+        `revoked_by` is a login, or empty for the CLI.
+        """
 
     async def touch_token(self, token_id: str, now: int) -> None: ...
 
@@ -82,7 +87,7 @@ class ProjectOverview(Protocol):
         """Return tokens, newest (created_at, id) first, without the short-lived ones."""
 
     async def tokens_of_member(
-        self, organization_id: str, user_id: str, limit: int
+        self, organization_id: str, user_id: str, now: int, limit: int
     ) -> list[tuple[UploadToken, str]]:
         """Return valid tokens that the user created, with the names of their projects, oldest first."""
 

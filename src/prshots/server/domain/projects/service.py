@@ -4,6 +4,7 @@ import secrets
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import timedelta
 from typing import TypedDict, Unpack
 
 from prshots.contract.errors import InvalidInputError, NotFoundError, UnauthorizedError
@@ -24,6 +25,7 @@ from prshots.server.domain.projects.models import (
 from prshots.server.domain.projects.ports import ProjectRecords, TokenRecords
 
 MAX_LABEL = 200
+MAX_TOKEN_DAYS = 3650
 MAX_RETAIN_DAYS = 36_500
 MAX_KEEP_BASELINES = 1000
 MAX_UPLOADS_PER_MINUTE = 10_000
@@ -91,23 +93,34 @@ class Projects:
         return after
 
     async def create_token(
-        self, project: Project, label: str = "", created_by: str = "", creator_id: str | None = None
+        self,
+        project: Project,
+        label: str = "",
+        created_by: str = "",
+        creator_id: str | None = None,
+        expires_days: int | None = None,
     ) -> tuple[UploadToken, str]:
-        """Create a token. Return its record and its secret. The secret isn't stored anywhere."""
+        """Create a token. Return its record and its secret. The secret isn't stored anywhere.
+
+        Raises InvalidInputError, NotFoundError if the project was deleted.
+        """
         if len(label) > MAX_LABEL or not label.isprintable():
             raise InvalidInputError(f"a label takes up to {MAX_LABEL} printable characters; got {label!r}")
-        token, secret = new_upload_token(project.id, label, int(self._clock()))
-        token = replace(token, created_by=created_by, creator_id=creator_id)
+        if expires_days is not None and not 1 <= expires_days <= MAX_TOKEN_DAYS:
+            raise InvalidInputError(f"expires_days takes 1 to {MAX_TOKEN_DAYS:,} days; got {expires_days}")
+        token, secret = new_upload_token(project.id, label, now := int(self._clock()))
+        expires_at = None if expires_days is None else now + int(timedelta(days=expires_days).total_seconds())
+        token = replace(token, created_by=created_by, creator_id=creator_id, expires_at=expires_at)
         await self._tokens.add_token(token)
         return token, secret
 
     async def tokens(self, project: Project) -> list[UploadToken]:
         return await self._tokens.tokens(project.id)
 
-    async def revoke_token(self, token_id: str, project: Project | None = None) -> None:
+    async def revoke_token(self, token_id: str, revoked_by: str = "", project: Project | None = None) -> None:
         """Revoke a token. With `project`, only from that project. Raises NotFoundError."""
         project_id = project.id if project else None
-        if not await self._tokens.revoke_token(token_id, int(self._clock()), project_id):
+        if not await self._tokens.revoke_token(token_id, int(self._clock()), revoked_by, project_id):
             raise NotFoundError(f"no token {token_id!r}: `prshots token list PROJECT` lists them")
 
     async def authenticate(self, secret: str) -> Access:
@@ -117,10 +130,10 @@ class Projects:
         if found is None:
             raise UnauthorizedError("unauthorized")
         (token, project), now = found, int(self._clock())
-        if token.expires_at is None:
-            await self._last_use.note(token.id, token.last_used_at or 0, now, token=token.id)
-        elif token.expires_at <= now:
+        if token.expires_at is not None and token.expires_at <= now:
             raise UnauthorizedError("unauthorized")
+        if token.trust_id is None:
+            await self._last_use.note(token.id, token.last_used_at or 0, now, token=token.id)
         act_as(ActorKind.TOKEN, token.id, token.label or token.hint)
         return Access(
             project,

@@ -195,12 +195,14 @@ class SqlTokens:
         )
         return [UploadToken(*row) for row in await self._database.rows(query)]
 
-    async def revoke_token(self, token_id: str, now: int, project_id: str | None = None) -> bool:
+    async def revoke_token(
+        self, token_id: str, now: int, revoked_by: str = "", project_id: str | None = None
+    ) -> bool:
         this = equal(tokens, id=token_id) + (
             [] if project_id is None else equal(tokens, project_id=project_id)
         )
         finding = select(*TOKEN).where(*this).with_for_update()
-        revoking = update(tokens).where(*this).values(revoked_at=now)
+        revoking = update(tokens).where(*this).values(revoked_at=now, revoked_by=revoked_by)
 
         def revoke(connection: Connection) -> bool:
             row = connection.execute(finding).first()
@@ -219,7 +221,7 @@ class SqlTokens:
     async def discard_expired_tokens(self, now: int, limit: int) -> int:
         some = (
             select(tokens.c.id)
-            .where(tokens.c.expires_at <= now)
+            .where(tokens.c.expires_at <= now, ~LONG_LIVED)
             .order_by(tokens.c.expires_at)
             .limit(limit)
             .with_for_update(skip_locked=True)

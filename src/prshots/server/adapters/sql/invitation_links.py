@@ -1,0 +1,115 @@
+"""Links that let one person join an organization."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import sqlalchemy as sa
+
+from prshots.contract.errors import ConflictError, NotFoundError
+from prshots.server.adapters.sql import memberships
+from prshots.server.adapters.sql.audit import record
+from prshots.server.adapters.sql.columns import equal
+from prshots.server.adapters.sql.database.database import Database
+from prshots.server.adapters.sql.database.schema import invitation_links, invitations, organizations
+from prshots.server.domain.audit.models import Action
+from prshots.server.domain.people.models import InvitationLink
+from prshots.server.domain.projects.models import Organization, Role
+
+_links = invitation_links.c
+_ORGANIZATION = (
+    organizations.c.id,
+    organizations.c.name,
+    organizations.c.personal,
+    organizations.c.created_at,
+)
+_LINKS = sa.select(
+    _links.id,
+    *_ORGANIZATION,
+    _links.sha256,
+    _links.role,
+    _links.created_by,
+    _links.created_at,
+    _links.expires_at,
+).select_from(invitation_links.join(organizations, _links.organization_id == organizations.c.id))
+
+
+class SqlInvitationLinks:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def add_link(self, link: InvitationLink, most: int) -> None:
+        open_ones = sa.select(sa.func.count()).where(
+            _links.organization_id == link.organization.id, _links.expires_at > link.created_at
+        )
+        row = {
+            "id": link.id,
+            "organization_id": link.organization.id,
+            "sha256": link.sha256,
+            "role": link.role.value,
+            "created_by": link.created_by,
+            "created_at": link.created_at,
+            "expires_at": link.expires_at,
+        }
+
+        def add(connection: sa.Connection) -> None:
+            if not memberships.lock_row(connection, organizations, link.organization.id):
+                raise NotFoundError("not found")
+            if connection.execute(open_ones).scalar_one() >= most:
+                raise ConflictError(f"{most} invitation links are open: revoke one first")
+            connection.execute(sa.insert(invitation_links).values(row))
+            _record(connection, Action.INVITATION_LINK_CREATED, link)
+
+        await self._database.write(add)
+
+    async def links(self, organization_id: str, now: int) -> list[InvitationLink]:
+        query = _LINKS.where(_links.organization_id == organization_id, _links.expires_at > now).order_by(
+            _links.created_at.desc(), _links.id
+        )
+        return [_link(row) for row in await self._database.rows(query)]
+
+    async def link(self, sha256: str, now: int) -> InvitationLink | None:
+        row = await self._database.first(_LINKS.where(_links.sha256 == sha256, _links.expires_at > now))
+        return _link(row) if row else None
+
+    async def revoke_link(self, organization_id: str, link_id: str) -> bool:
+        this = equal(invitation_links, organization_id=organization_id, id=link_id)
+
+        def revoke(connection: sa.Connection) -> bool:
+            row = connection.execute(_LINKS.where(*this)).first()
+            if row is None or connection.execute(sa.delete(invitation_links).where(*this)).rowcount == 0:
+                return False
+            _record(connection, Action.INVITATION_LINK_REVOKED, _link(row))
+            return True
+
+        return await self._database.write(revoke)
+
+    async def use_link(self, link: InvitationLink, user_id: str, now: int, most: int) -> bool:
+        this = (_links.id == link.id, _links.expires_at > now)
+        taking = sa.delete(invitation_links).where(*this)
+        organization_id = link.organization.id
+
+        def use(connection: sa.Connection) -> bool:
+            memberships.lock_row(connection, organizations, organization_id)  # it can't be removed meanwhile
+            if memberships.role_in(connection, organization_id, user_id) is not None:
+                raise ConflictError(f"you are already a member of {link.organization.name}")
+            if connection.execute(taking).rowcount == 0:
+                return False
+            memberships.join(
+                connection, organization_id, user_id, link.role, most=most, details={"link": link.id}
+            )
+            invited = equal(invitations, organization_id=organization_id, user_id=user_id)
+            connection.execute(sa.delete(invitations).where(*invited))
+            return True
+
+        return await self._database.write(use)
+
+
+def _link(row: Sequence[Any]) -> InvitationLink:
+    link_id, *organization, sha256, role, created_by, created_at, expires_at = row
+    about = (Organization(*organization), sha256, Role(role), created_by, created_at, expires_at)
+    return InvitationLink(link_id, *about)
+
+
+def _record(connection: sa.Connection, action: Action, link: InvitationLink) -> None:
+    about = {"role": link.role.value, "created_by": link.created_by}
+    record(connection, action, organization_id=link.organization.id, target=link.id, details=about)

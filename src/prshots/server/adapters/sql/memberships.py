@@ -1,0 +1,170 @@
+"""Statements about members that several transactions share.
+
+All transactions lock in the same order: organizations by id, the user, owners, then everything else.
+"""
+
+from collections.abc import Mapping
+
+import sqlalchemy as sa
+
+from prshots.contract.errors import ConflictError
+from prshots.server.adapters.sql.audit import record
+from prshots.server.adapters.sql.columns import LONG_LIVED, equal
+from prshots.server.adapters.sql.database.schema import (
+    invitation_links,
+    invitations,
+    members,
+    projects,
+    tokens,
+    users,
+)
+from prshots.server.domain.audit.models import Action
+from prshots.server.domain.projects.models import Role
+
+# The same SQL for SQLite and PostgreSQL. Adding a person twice at the same time isn't an error.
+_SET_MEMBER = sa.text(
+    "INSERT INTO members (organization_id, user_id, role, from_group) "
+    "VALUES (:organization_id, :user_id, :role, :from_group) ON CONFLICT (organization_id, user_id) "
+    "DO UPDATE SET role = excluded.role, from_group = excluded.from_group"
+)
+_AS_STORED = {Role.MAINTAINER: "member"}
+"""The version before knows `member` and `owner`. It fails for others, so nobody gets more rights there."""
+
+
+def as_stored(role: Role) -> str:
+    return _AS_STORED.get(role, role.value)
+
+
+def lock_row(connection: sa.Connection, table: sa.Table, row_id: str) -> bool:
+    """Lock a row, so concurrent changes count each other. Return False if it doesn't exist."""
+    locking = sa.select(table.c.id).where(table.c.id == row_id).with_for_update(key_share=True)
+    return connection.execute(locking).first() is not None
+
+
+def role_in(connection: sa.Connection, organization_id: str, user_id: str) -> Role | None:
+    this = equal(members, organization_id=organization_id, user_id=user_id)
+    role = connection.execute(sa.select(members.c.role).where(*this)).scalar()
+    return None if role is None else Role(role)
+
+
+def check_room(connection: sa.Connection, user_id: str, most: int) -> None:
+    """Raise ConflictError if the user is already in `most` organizations."""
+    lock_row(connection, users, user_id)
+    count = sa.select(sa.func.count()).where(members.c.user_id == user_id)
+    if connection.execute(count).scalar_one() >= most:
+        raise ConflictError(f"you are in {most} organizations, which is the limit: leave or delete one first")
+
+
+def set_role(
+    connection: sa.Connection,
+    organization_id: str,
+    user_id: str,
+    role: Role,
+    *,
+    from_group: bool = False,
+    details: Mapping[str, object] | None = None,
+) -> None:
+    """Add a member or change their role. Raises ConflictError instead of demoting the last owner."""
+    if role is not Role.OWNER:
+        keep_an_owner(connection, organization_id, user_id)
+    before = role_in(connection, organization_id, user_id)
+    member = {"organization_id": organization_id, "user_id": user_id}
+    connection.execute(_SET_MEMBER, member | {"role": as_stored(role), "from_group": from_group})
+    if before is None:
+        record_about(
+            connection, Action.MEMBER_JOINED, **member, details={"role": role.value, **(details or {})}
+        )
+    elif before is not role:
+        changed = {"role": [before.value, role.value], **(details or {})}
+        record_about(connection, Action.MEMBER_ROLE_CHANGED, **member, details=changed)
+    if before is Role.OWNER and role is not Role.OWNER:
+        _end_offers_of(connection, organization_id, user_id)
+
+
+def join(
+    connection: sa.Connection,
+    organization_id: str,
+    user_id: str,
+    role: Role,
+    *,
+    most: int,
+    details: Mapping[str, object] | None = None,
+) -> None:
+    """Make a user a member. A member keeps a higher role. Raises ConflictError, as `check_room`."""
+    has = role_in(connection, organization_id, user_id)
+    if has is None:
+        check_room(connection, user_id, most)
+    if has is None or not has.includes(role):
+        set_role(connection, organization_id, user_id, role, details=details)
+
+
+def remove(
+    connection: sa.Connection,
+    organization_id: str,
+    user_id: str,
+    *,
+    revoke_tokens_at: int | None,
+    revoked_by: str,
+    details: Mapping[str, object] | None = None,
+) -> bool:
+    """Remove a member. Return False if they aren't one. Raises ConflictError for the last owner.
+
+    With a time, revoke the tokens that they created in the organization's projects.
+    """
+    keep_an_owner(connection, organization_id, user_id)
+    this = {"organization_id": organization_id, "user_id": user_id}
+    removing = sa.delete(members).where(*equal(members, **this)).returning(members.c.role)
+    role = connection.execute(removing).scalar()
+    if role is None:
+        return False
+    if role == Role.OWNER:
+        _end_offers_of(connection, organization_id, user_id)
+    theirs = sa.select(projects.c.id).where(projects.c.organization_id == organization_id)
+    revoking = (
+        sa.update(tokens)
+        .where(tokens.c.project_id.in_(theirs), tokens.c.creator_id == user_id)
+        .where(LONG_LIVED, tokens.c.revoked_at.is_(None))
+        .values(revoked_at=revoke_tokens_at, revoked_by=revoked_by)
+    )
+    revoked = 0 if revoke_tokens_at is None else connection.execute(revoking).rowcount
+    changed = {"revoked_tokens": revoked, **(details or {})}
+    record_about(connection, Action.MEMBER_REMOVED, **this, details=changed)
+    return True
+
+
+def record_about(
+    connection: sa.Connection,
+    action: Action,
+    organization_id: str,
+    user_id: str,
+    details: Mapping[str, object] | None = None,
+) -> None:
+    """Record what happens to a person's membership."""
+    login = connection.execute(sa.select(users.c.login).where(users.c.id == user_id)).scalar() or ""
+    record(connection, action, organization_id=organization_id, target=login, details=details)
+
+
+def keep_an_owner(connection: sa.Connection, organization_id: str, leaving: str) -> None:
+    """Raise ConflictError if this would leave the organization without an owner.
+
+    Locks the owners' rows. Otherwise two owners could remove each other at the same time.
+    """
+    owners = (
+        sa.select(members.c.user_id)
+        .where(*equal(members, organization_id=organization_id, role=Role.OWNER))
+        .order_by(members.c.user_id)
+        .with_for_update()
+    )
+    if connection.execute(owners).scalars().all() == [leaving]:
+        raise ConflictError("an organization needs an owner: make another member an owner first")
+
+
+def _end_offers_of(connection: sa.Connection, organization_id: str, user_id: str) -> None:
+    """End the invitations and links of someone who is no longer an owner, who could use them to return."""
+    login = sa.select(users.c.login).where(users.c.id == user_id)
+    for table, by in (
+        (invitations, invitations.c.invited_by),
+        (invitation_links, invitation_links.c.created_by),
+    ):
+        theirs = sa.delete(table).where(table.c.organization_id == organization_id, by.in_(login))
+        connection.execute(theirs)
