@@ -256,6 +256,12 @@ def walk(context: BrowserContext, web: str, places: dict[str, str], look: str) -
     page.goto(f"{shop}/prs/1042?tab=all")
     page.get_by_role("link", name=re.compile("checkout.cart")).last.click()
     take(page, "lightbox", look)
+    page.goto(f"{shop}/prs/1042")
+    page.get_by_role("button", name="Share").click()
+    page.get_by_role("button", name="Create link").click()
+    take(page, "share", look)
+    page.goto(page.locator(".secret .mono").inner_text())
+    take(page, "shared", look, whole=True)
     page.close()
 
 

@@ -9,7 +9,7 @@ from support.chromium import PATIENCE_MS, WIDE, too_wide_for_a_phone, violations
 from support.drawn_pages import drawn_page, sha
 from support.drawn_shop import RED, VIEWPORT, Shop
 from support.service import Service
-from support.signed_in_people import Person
+from support.signed_in_people import Person, sign_in
 
 pytestmark = pytest.mark.slow
 
@@ -110,6 +110,32 @@ def test_a_guest_sees_the_changes_decides_nothing_and_keeps_the_address(
     guest.keyboard.press("Tab")
     assert ann.get_json(f"/projects/{shop.id}/pulls/2/comparison")["comparison"]["gate"]["open"] == 4
     assert [url for url in requested if "/v1/dashboard" in url or address.partition("#")[2] in url] == []
+
+
+def test_a_viewer_neither_decides_nor_shares(
+    new_context: Callable[..., BrowserContext], service: Service, ann: Person
+) -> None:
+    with sign_in(service) as viewer:
+        organization = ann.organization(viewer)
+        role = ann.ask("PATCH", f"/organizations/{organization}/members/{viewer.user_id}", role="viewer")
+        assert role.status_code == 200, role.text
+        made = ann.ask("POST", "/projects", name="looked-at", organization_id=organization).json()["id"]
+        with service.client(ann.token(made)) as ci:
+            shop = Shop(made, ci)
+            shop.push(7, "push", before=drawn_page(), cart=RED)
+            shop.compare(7, "push")
+        context = new_context()
+        context.clear_cookies()
+        context.add_cookies(viewer.browser_cookies)
+        page = context.new_page()
+        page.goto(shop.page(7))
+        expect(page.locator(".review-bar")).to_contain_text("1 of 1 to review")
+        page.wait_for_load_state("networkidle")
+        for name in ("Approve", "Reject", "Share"):
+            expect(page.get_by_role("button", name=name)).to_have_count(0)
+        page.get_by_role("link", name="cart").click()
+        expect(page.get_by_role("button", name="History")).to_be_visible()
+        expect(page.get_by_role("button", name="Approve")).to_have_count(0)
 
 
 def test_skipping_to_the_content_keeps_the_secret(guest: Page, ann: Person, shop: Shop) -> None:
