@@ -155,6 +155,19 @@ class TestGitHub:
         assert octocat.groups == {"Example-Org", "Example-Org/frontend"}
         assert octocat.emails == {"octocat@example.org"}
 
+    @pytest.mark.parametrize(
+        ("setting", "asks"),
+        [({}, False), ({"sign_in_groups": True}, True), ({"allowed_organizations": "acme"}, True)],
+    )
+    async def test_settings_decide_whether_github_is_asked_for_groups(
+        self, setting: dict[str, Any], *, asks: bool
+    ) -> None:
+        settings = Settings(github_client_id="i", github_client_secret="s", allowed_users="ann", **setting)
+        url = await login_providers(settings)["github"].authorization_url(
+            redirect_uri=BACK, state="s", verifier=VERIFIER, nonce=NONCE
+        )
+        assert ("read%3Aorg" in url) is asks
+
     async def test_github_is_asked_for_groups_only_if_configured(self, github_url: str) -> None:
         provider = a_github(github_url)
         url = await provider.authorization_url(redirect_uri=BACK, state="s", verifier=VERIFIER, nonce=NONCE)

@@ -117,7 +117,7 @@ BODIES: dict[tuple[str, str], dict[str, object]] = {
     ("PATCH", "/projects/{project_id}"): {"retain_days": 9},
     ("POST", "/projects/{project_id}/delete"): {"name": "theirs"},
     ("POST", "/projects/{project_id}/thumbnails"): {"ids": []},
-    ("POST", "/projects/{project_id}/tokens"): {"label": "new"},
+    ("POST", "/projects/{project_id}/tokens"): {"label": "new", "expires_days": 30},
     ("POST", "/projects/{project_id}/trusts"): {
         "issuer": "https://gitlab.com",
         "claims": {"project_path": "team/new"},
