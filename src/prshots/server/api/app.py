@@ -32,7 +32,7 @@ from prshots.server.domain.audit.acting import act_from
 from prshots.server.domain.images.models import Description
 from prshots.server.domain.projects.models import MAX_ADDRESS, check_repository
 from prshots.server.http.client_address import Networks, client_address
-from prshots.server.http.error_boundary import ErrorBoundary, Message, Receive, Send
+from prshots.server.http.error_boundary import ErrorBoundary, Message
 from prshots.server.http.json_response import JSONResponse
 from prshots.server.http.llms import llms_route
 from prshots.server.http.readiness import Readiness
@@ -74,11 +74,11 @@ def create_api(
     observe = observer("api", names_of(routes), logs=log_requests)
     router = Router(routes, redirect_slashes=False)
 
-    async def answer(scope: Message, receive: Receive, send: Send) -> None:
+    def begin(scope: Message) -> Callable[[int, float], None]:
         act_from(client_address(scope, trusted_proxies))
-        await router(scope, receive, send)
+        return observe(scope)
 
-    return ErrorBoundary(answer, readiness, observe, close, start)
+    return ErrorBoundary(router, readiness, begin, close, start)
 
 
 def _public_routes(services: PublicServices, slots: BodySlots) -> list[Route]:

@@ -103,8 +103,8 @@ class SourceDatabase:
         def begin(connection: Connection) -> None:
             drop_state(connection)  # left by a completed move of the store
             write_state(connection, state)
-            install_log(connection, metadata.sorted_tables if plan.moves_database else [images])
             record(connection, Action.MOVE_STARTED, target=state.destination)
+            install_log(connection, metadata.sorted_tables if plan.moves_database else [images])
 
         self._write(begin)
         return state
