@@ -47,6 +47,7 @@ var ForgeRefusedError = class extends ForgeError {
   name = "ForgeRefusedError";
 };
 var EXPIRE_FAILED = "expire failed, retry later";
+var QUOTA_REACHED = "storage quota reached";
 function messageOf(error) {
   return error instanceof Error ? error.message : String(error);
 }
@@ -554,6 +555,7 @@ var CONTRACT = {
     "gave_up": "{reason}; gave up, because waiting would exceed {--timeout}",
     "answered": "{who} answered {status}",
     "answered_why": "{who} answered {status}: {why}",
+    "quota_reached": "{who} answered 507: storage quota reached. Close pull requests, shorten the retention, delete images or keep fewer baselines, or ask the operator for a larger quota",
     "after_tries": "{problem} after {tries} tries",
     "cannot_connect": "cannot connect to {host} ({why})",
     "connection_refused": "connection refused",
@@ -1683,7 +1685,7 @@ var Sender = class {
           this.#limit(reply, asked, limits);
           continue;
         }
-        if (!isTemporary(reply.status)) return reply;
+        if (!isTemporary(reply)) return reply;
       }
       tried += 1;
       if (tried < tries) await this.#pauseAfter(url, reply, tried, tries);
@@ -1793,7 +1795,8 @@ async function textOf2(reply) {
   }
   return new TextDecoder().decode(Buffer.concat(chunks));
 }
-function isTemporary(status) {
+function isTemporary({ status, text: text2 }) {
+  if (text2.includes(QUOTA_REACHED)) return false;
   return TEMPORARY.has(status) || status >= FIRST_OF_A_PROXY && status <= LAST_OF_A_PROXY;
 }
 function limitOf(reply, now) {
@@ -2213,6 +2216,7 @@ var Service = class {
     if (status === 200 || status === 202) return value;
     if (status === 401) throw new UnauthorizedError(message("wrong_token", { url: this.url }));
     if (value.error === EXPIRE_FAILED) throw new CallError(EXPIRE_FAILED);
+    if (value.error === QUOTA_REACHED) throw new CallError(message("quota_reached", { who: this.url }));
     const why = String(value.error ?? STATUS_CODES[status]).slice(0, MAX_REASON_CHARACTERS2);
     const words2 = message("answered_why", { who: this.url, status, why });
     if (status === 413) throw new PayloadTooLargeError(words2);

@@ -465,6 +465,21 @@ class TestExitCodes:
         assert summary == "Uploaded 3 of 4 screenshots to pull request 36."
         assert ran.code == 3
 
+    def test_a_reached_quota_is_not_retried_and_the_error_says_what_frees_space(
+        self, run: Any, shared_service: Service
+    ) -> None:
+        name = f"limited-{secrets.token_hex(4)}"
+        token = shared_service.new_token(name)
+        shared_service.run("quota", "set", "--project", name, "100")
+        ran = run("upload", "shots", "--pr", "38", "--jobs", "1", PRSHOTS_TOKEN=token)
+        assert ran.code == 1
+        assert "retrying" not in ran.err
+        assert ran.err.splitlines()[0] == (
+            f"shots/checkout/cart.png: {shared_service.base_url} answered 507: storage quota reached. Close pull "
+            "requests, shorten the retention, delete images or keep fewer baselines, or ask the operator for a "
+            "larger quota"
+        )
+
     def test_a_redirect_to_a_sign_in_page_names_the_proxy_in_front(
         self, run: Any, front: UnreliableProxy
     ) -> None:

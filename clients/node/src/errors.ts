@@ -73,6 +73,8 @@ export class ForgeRefusedError extends ForgeError {
 
 /** The service's own words. They say enough. */
 export const EXPIRE_FAILED = "expire failed, retry later";
+/** The service's words when an upload doesn't fit into a quota. Waiting doesn't help. */
+export const QUOTA_REACHED = "storage quota reached";
 
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

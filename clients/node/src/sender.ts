@@ -6,7 +6,7 @@
  * (`pace.ts`). Nothing waits past the command's deadline.
  */
 import { setTimeout as pause } from "node:timers/promises";
-import { CallError, PrshotsError, RateLimitedError, UnreachableError } from "./errors.js";
+import { CallError, PrshotsError, QUOTA_REACHED, RateLimitedError, UnreachableError } from "./errors.js";
 import { limitMessage, Pace, rateLimitOf } from "./pace.js";
 import { type MessageName, message } from "./statements.js";
 
@@ -91,7 +91,7 @@ export class Sender {
           this.#limit(reply, asked, limits);
           continue;
         }
-        if (!isTemporary(reply.status)) return reply;
+        if (!isTemporary(reply)) return reply;
       }
       tried += 1;
       if (tried < tries) await this.#pauseAfter(url, reply, tried, tries);
@@ -219,7 +219,8 @@ async function textOf(reply: Response): Promise<string> {
   return new TextDecoder().decode(Buffer.concat(chunks));
 }
 
-function isTemporary(status: number): boolean {
+function isTemporary({ status, text }: Reply): boolean {
+  if (text.includes(QUOTA_REACHED)) return false;
   return TEMPORARY.has(status) || (status >= FIRST_OF_A_PROXY && status <= LAST_OF_A_PROXY);
 }
 

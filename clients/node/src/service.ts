@@ -10,6 +10,7 @@ import {
   InvalidInputError,
   NotFoundError,
   PayloadTooLargeError,
+  QUOTA_REACHED,
   RefusedInputError,
   UnauthorizedError,
   WrongAddressError,
@@ -315,6 +316,7 @@ export class Service {
     if (status === 200 || status === 202) return value;
     if (status === 401) throw new UnauthorizedError(message("wrong_token", { url: this.url }));
     if (value.error === EXPIRE_FAILED) throw new CallError(EXPIRE_FAILED);
+    if (value.error === QUOTA_REACHED) throw new CallError(message("quota_reached", { who: this.url }));
     const why = String(value.error ?? STATUS_CODES[status]).slice(0, MAX_REASON_CHARACTERS);
     const words = message("answered_why", { who: this.url, status, why });
     if (status === 413) throw new PayloadTooLargeError(words);

@@ -358,6 +358,8 @@ class Client:
             raise errors.UnauthorizedError(message("wrong_token", url=self.url))
         if words == errors.EXPIRE_FAILED:
             raise errors.ExpireFailedError(words)
+        if words == errors.QUOTA_REACHED:
+            raise errors.CallError(message("quota_reached", who=self.url))
         answered = message("answered_why", who=self.url, status=status, why=words)
         raise _ERRORS.get(status, errors.CallError)(answered)
 

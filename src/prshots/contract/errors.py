@@ -7,6 +7,9 @@ from typing import ClassVar, Literal
 EXPIRE_FAILED = "expire failed, retry later"
 """The message of ExpireFailedError. Other delete failures don't promise a later deletion."""
 
+QUOTA_REACHED = "storage quota reached"
+"""The message of QuotaReachedError. Unlike a full disk, it doesn't pass by waiting."""
+
 
 class PrshotsError(Exception):
     """The base of all errors that prshots raises on purpose.
@@ -58,6 +61,10 @@ class RequestTimeoutError(PrshotsError):
 
 class RateLimitedError(PrshotsError):
     """Too many uploads to this project in the last minute."""
+
+
+class QuotaReachedError(PrshotsError):
+    """An upload doesn't fit into the storage quota of its project or organization."""
 
 
 class BusyError(PrshotsError):

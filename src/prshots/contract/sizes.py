@@ -1,6 +1,9 @@
 """Human-readable sizes and counts."""
 
+import re
+
 UNITS = ("B", "KB", "MB", "GB", "TB")
+_SIZE = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,3})?) ?(B|KB|MB|GB|TB)?", re.IGNORECASE)
 
 
 def pluralize(count: int, noun: str) -> str:
@@ -19,6 +22,14 @@ def readable_size(size: int) -> str:
     whole, tenth = divmod(tenths, 10)
     amount = f"{whole}.{tenth}" if tenth and tenths < 100 else str(_round(size, unit))  # noqa: PLR2004
     return f"{amount} {UNITS[number]}"
+
+
+def parse_size(text: str) -> int | None:
+    """Return the bytes of a size such as 20GB, 1.5 TB or 4096, or None for anything else."""
+    found = _SIZE.fullmatch(text.strip())
+    if found is None:
+        return None
+    return int(float(found[1]) * 1024 ** UNITS.index((found[2] or "B").upper()))
 
 
 def _round(size: int, unit: int) -> int:

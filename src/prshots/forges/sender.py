@@ -22,7 +22,7 @@ from typing import Any, cast
 
 import httpx
 
-from prshots.contract.errors import CallError, RateLimitedError, UnreachableError
+from prshots.contract.errors import QUOTA_REACHED, CallError, RateLimitedError, UnreachableError
 from prshots.contract.rate_limits import RateLimit
 from prshots.contract.redaction import redact
 from prshots.contract.statements import message
@@ -101,7 +101,7 @@ class Sender:
                     limits += 1
                     self._note_limit(reply, asked, limits)
                     continue
-                if reply.status_code not in _TEMPORARY:
+                if not _is_temporary(reply):
                     return reply
             tried += 1
             if tried < tries:
@@ -273,6 +273,10 @@ def retry_after(reply: httpx.Response) -> float | None:
     with suppress(ValueError, OverflowError):  # the offset of a time zone may be any number
         return max(email.utils.parsedate_to_datetime(given).timestamp() - time.time(), 0.0)
     return None
+
+
+def _is_temporary(reply: httpx.Response) -> bool:
+    return reply.status_code in _TEMPORARY and QUOTA_REACHED.encode() not in reply.content
 
 
 def json_of(reply: httpx.Response) -> Any:  # noqa: ANN401 - any JSON value
