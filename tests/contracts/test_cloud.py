@@ -52,7 +52,7 @@ def bucket(seaweedfs: SeaweedFS, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 async def listed(store: CloudStore) -> list[list[str]]:
-    return [page async for page in store.stored_before(time.time() + 60)]
+    return [list(page) async for page in store.stored_before(time.time() + 60)]
 
 
 async def everything_fails(store: CloudStore, reader: CloudReader) -> list[str]:

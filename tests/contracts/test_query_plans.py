@@ -34,9 +34,10 @@ from prshots.server.domain.comparison.models import (
 from prshots.server.domain.images.models import Image, ShotKey
 from prshots.server.domain.outbox.models import Attempt
 from prshots.server.domain.people.models import Session
-from prshots.server.domain.projects.models import Project, ProjectReference, Trust
+from prshots.server.domain.projects.models import LOCAL_ORGANIZATION, Project, ProjectReference, Trust
 from prshots.server.domain.review.models import Decision, NewDecision
 from prshots.server.domain.review.noise import Quarantine
+from prshots.server.domain.storage.models import Limits
 from prshots.server.domain.upkeep.sweep import sweep
 from support.contract_stores import Stores
 from support.stores_and_records import a_project, a_token, an_image, engines_of
@@ -419,7 +420,19 @@ async def review_and_send(stores: Stores) -> None:
     assert await stores.records.remove_images([image.id]) == 1
 
 
+async def upload_within_quotas(stores: Stores) -> None:
+    limits = Limits(LOCAL_ORGANIZATION, BIG.id, 2**60, 2**60)
+    image = an_image(BIG, uploaded_at=NOW)
+    assert await stores.records.add_image(image, limits=limits)
+    assert (await stores.quotas.stored(limits)).in_project > 0
+    assert await stores.usage.owners([image.id])
+    assert await stores.usage.of_project(BIG.id, 0) == []
+    await stores.usage.discard_days(0)
+    assert await stores.records.remove_images([image.id]) == 1
+
+
 WORK = (
+    upload_within_quotas,
     review_and_send,
     upload_and_delete,
     show_a_pair,

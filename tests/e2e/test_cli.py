@@ -193,6 +193,43 @@ class TestKeys:
         assert "key a differs" in failure(service, "keys", "create", SIGNING_KEYS=f"a:{'6f' * 32}")
 
 
+class TestQuota:
+    def test_set_and_list(self, service: Service) -> None:
+        service.run("project", "create", "shop")
+        assert service.run("quota", "set", "--organization", "local", "20GB").stderr == (
+            "Set the quota of 'local' to 20 GB.\n"
+        )
+        for project, size in (("shop", "512"), ("local/shop", "none"), ("shop", "1.5 KB")):
+            service.run("quota", "set", "--project", project, size)
+        rows = table(service.run("quota", "list").stdout)
+        assert ["local", "0", "0 B", "20 GB", "0 %"] in rows
+        assert ["local/shop", "0", "0 B", "1.5 KB", "0 %"] in rows
+        assert service.run("quota", "set", "--project", "shop", "default").stderr.endswith(
+            " to the default.\n"
+        )
+        listed = json.loads(service.run("quota", "list", "--json").stdout)
+        (shop,) = [row for row in listed if row["project"] == "shop"]
+        assert shop == {
+            "organization": "local",
+            "project": "shop",
+            "images": 0,
+            "bytes": 0,
+            "quota_bytes": None,
+            "limit": 0,
+        }
+        assert "quota.changed" in service.run("audit").stdout
+
+    def test_an_invalid_quota_is_refused(self, cli: Service) -> None:
+        for size in ("20 apples", "0.1", "", "2000000TB"):
+            failure(cli, "quota", "set", "--project", "größer", size, code=2)
+        either = ("prshots: give either --organization or --project",)
+        assert failure(cli, "quota", "set", "1GB", code=2) in either
+        assert failure(cli, "quota", "set", "--organization", "a", "--project", "b", "1GB", code=2) in either
+        assert "`prshots quota list` lists them" in failure(
+            cli, "quota", "set", "--project", "unknown", "1GB", code=2
+        )
+
+
 def test_sweep_removes_files_without_a_record_and_reports_failures(cli: Service) -> None:
     orphan = cli.images_dir / "ab" / f"{'ab' * 16}.png"
     orphan.parent.mkdir(parents=True, exist_ok=True)

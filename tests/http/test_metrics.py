@@ -68,7 +68,13 @@ def test_uploads_are_counted_by_result(observed: Service) -> None:
     after = wait_for_metrics(observed, lambda figures: figures[last] > before[last])
     counted = grown_by_result("uploads", metrics.UPLOAD_RESULTS, before, after)
     others = ("repeated", "failed", "rate_limited", "invalid", "too_large", "unsupported", "unauthorized")
-    assert counted == {"stored": STORED, "busy": 0, "timed_out": 0, **dict.fromkeys(others, 1)}
+    assert counted == {
+        "stored": STORED,
+        "busy": 0,
+        "over_quota": 0,
+        "timed_out": 0,
+        **dict.fromkeys(others, 1),
+    }
     assert after["prshots_upload_bytes_total"] - before["prshots_upload_bytes_total"] == STORED * 1000
 
 

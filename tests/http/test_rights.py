@@ -45,10 +45,21 @@ POST   /join
 """
 """What everyone who is signed in can call. The last three need an invitation, or a link's secret."""
 
+OPERATORS = """
+GET    /installation/organizations
+PATCH  /installation/organizations/{organization_id}
+GET    /installation/organizations/{organization_id}/projects
+PATCH  /installation/projects/{project_id}
+"""
+"""What only the operator can call: see test_quotas.py."""
+
 NEEDED_ROLES = {
     Role.VIEWER: """
 GET    /organizations/{organization_id}/members
 GET    /organizations/{organization_id}/invitations
+GET    /organizations/{organization_id}/quotas
+GET    /organizations/{organization_id}/usage
+GET    /projects/{project_id}/quotas
 GET    /projects/{project_id}
 GET    /projects/{project_id}/would-expire
 GET    /projects/{project_id}/usage
@@ -158,6 +169,7 @@ REFUSALS = {
     Role.OWNER: "only an owner of the organization may do this",
 }
 CHANGING = [(method, path) for method, path in ALL if method != "GET"]
+BY_ROLE = [route for route in CHANGING if route not in _routes(OPERATORS)]
 
 
 class World(NamedTuple):
@@ -303,7 +315,7 @@ def untouched(world: World) -> None:
 
 
 def test_every_route_says_which_role_it_needs() -> None:
-    assert sorted([*NEEDED, *_routes(EVERYONE)]) == sorted(ALL)
+    assert sorted([*NEEDED, *_routes(EVERYONE), *_routes(OPERATORS)]) == sorted(ALL)
 
 
 def test_without_a_session_every_route_is_401(quiet_world: World) -> None:
@@ -331,7 +343,7 @@ def test_a_stranger_gets_the_same_404_as_for_missing_things(quiet_world: World) 
 
 @pytest.mark.parametrize("role", Role)
 def test_each_role_can_read_what_it_includes(quiet_world: World, role: Role) -> None:
-    for route in ALL:
+    for route in {*NEEDED, *_routes(EVERYONE)}:
         if route[0] == "GET" and role.includes(NEEDED.get(route, Role.VIEWER)):
             reply = quiet_world.ask(quiet_world.members[role], *route)
             assert reply.status_code == 200, (route, reply.text)
@@ -346,7 +358,13 @@ def test_a_lower_role_than_needed_is_403_and_changes_nothing(quiet_world: World,
     untouched(quiet_world)
 
 
-@pytest.mark.parametrize(("method", "path"), CHANGING, ids=map(" ".join, CHANGING))
+def test_what_only_the_operator_can_call_is_404_even_for_an_owner(quiet_world: World) -> None:
+    for route in _routes(OPERATORS):
+        reply = quiet_world.ask(quiet_world.owner, *route)
+        assert (reply.status_code, reply.json()) == (404, {"error": "not found"}), route
+
+
+@pytest.mark.parametrize(("method", "path"), BY_ROLE, ids=map(" ".join, BY_ROLE))
 def test_the_needed_role_is_enough_for_each_change(
     world: World, people: People, method: str, path: str
 ) -> None:

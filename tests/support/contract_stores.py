@@ -19,6 +19,8 @@ from prshots.server.adapters.sql.projects.trusts import SqlTrusts
 from prshots.server.adapters.sql.review.decisions import SqlReviews
 from prshots.server.adapters.sql.review.noise import SqlNoise
 from prshots.server.adapters.sql.review.share_links import SqlShareLinks
+from prshots.server.adapters.sql.storage.quotas import SqlQuotas
+from prshots.server.adapters.sql.storage.usage import SqlUsage
 from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
 from prshots.server.domain.audit.ports import AuditRecords
 from prshots.server.domain.comparison.ports import BaselineRecords, ComparisonRecords
@@ -30,6 +32,7 @@ from prshots.server.domain.people.ports import Groups, InvitationLinkRecords, Pe
 from prshots.server.domain.projects.models import LOCAL_ORGANIZATION, Project, Role
 from prshots.server.domain.projects.ports import TrustRecords
 from prshots.server.domain.review.ports import NoiseRecords, ReviewRecords, ShareLinkRecords
+from prshots.server.domain.storage.ports import QuotaRecords, UsageRecords
 from prshots.server.domain.upkeep.ports import Upkeep, WrongTotal
 from support.port_watch import PortWatch
 from support.stores_and_records import NOW, Records, SqlRecords, a_pair, a_project, an_image
@@ -60,6 +63,8 @@ class Stores:
         self.share_links = watch.over(SqlShareLinks(self.database), ShareLinkRecords)
         self.staged = watch.over(SqlStaged(self.database), StagedRecords)
         self.put_urls = watch.over(SqlPutUrls(self.database), PutUrlRecords)
+        self.quotas = watch.over(SqlQuotas(self.database), QuotaRecords)
+        self.usage = watch.over(SqlUsage(self.database), UsageRecords)
         self.project = a_project()
 
     async def fill(self) -> None:

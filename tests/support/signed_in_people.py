@@ -10,7 +10,9 @@ from typing import Any
 
 import httpx
 
+from prshots.server.domain.people.allow_list import AllowList
 from prshots.server.domain.people.models import Session, User
+from prshots.server.domain.people.sign_in import SignIn
 from prshots.server.domain.projects.models import LOCAL_ORGANIZATION, Organization, Role
 from support.service import Service
 from support.stores_and_records import open_all
@@ -63,6 +65,26 @@ class Person(httpx.Client):
         reply = self.ask("POST", f"/projects/{project_id}/tokens", label="ci")
         assert reply.status_code == 201, reply.text
         return str(reply.json()["secret"])
+
+
+def sign_in_operator(service: Service) -> Person:
+    """Sign in with a one-time link, as `prshots login-link` creates it."""
+
+    async def redeem() -> str:
+        async with open_all(service.data_dir) as (_, people, _):
+            signing_in = SignIn(people, {}, AllowList())
+            return await signing_in.redeem_link(await signing_in.make_link())
+
+    with ThreadPoolExecutor(1) as thread:  # as below
+        secret = thread.submit(asyncio.run, redeem()).result()
+    person = Person(
+        base_url=service.web_url,
+        headers={"Origin": service.web_url, "Cookie": f"prshots_session={secret}"},
+        timeout=60,
+        trust_env=False,
+    )
+    person.session_cookie = secret
+    return person
 
 
 def sign_in(

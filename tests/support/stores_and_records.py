@@ -31,11 +31,13 @@ from prshots.server.adapters.sql.images.images import SqlImages
 from prshots.server.adapters.sql.overview import SqlOverview
 from prshots.server.adapters.sql.people import SqlPeople
 from prshots.server.adapters.sql.projects.projects import SqlProjects, SqlTokens
+from prshots.server.adapters.sql.storage.quotas import SqlQuotas
 from prshots.server.domain.images.models import NO_PULL_REQUEST, Image
 from prshots.server.domain.images.ports import ImageRecords, ObjectStore
 from prshots.server.domain.images.service import Images
 from prshots.server.domain.projects.models import LOCAL_ORGANIZATION, Project, UploadToken
 from prshots.server.domain.projects.ports import ProjectRecords, TokenRecords
+from prshots.server.domain.storage.service import Quotas
 from prshots.server.domain.upkeep.ports import UpkeepEngines
 from prshots.server.links import KeyRing
 from prshots.server.wiring import upkeep_engines
@@ -189,6 +191,7 @@ def image_service(records: SqlRecords, store: ObjectStore, clock: Callable[[], f
         records=records,
         projects=records,
         store=store,
+        quotas=Quotas(SqlQuotas(records._database)),
         keys=FixedKeys(ONE_KEY),
         img_url="http://img",
         web_url="http://web",

@@ -80,7 +80,7 @@ class TestWhileTheServiceRuns:
         image = await place.image()
         listing = place.store.stored_before
 
-        async def listed_then_deleted(cutoff: float) -> AsyncIterator[list[str]]:
+        async def listed_then_deleted(cutoff: float) -> AsyncIterator[dict[str, int]]:
             async for keys in listing(cutoff):
                 place.path(image).unlink(missing_ok=True)
                 await place.records.remove_images([image.id])
@@ -120,10 +120,10 @@ async def test_a_wrong_clock_is_refused(place: Place) -> None:
 async def test_a_store_that_lists_out_of_order_is_refused(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def out_of_order(cutoff: float) -> AsyncIterator[list[str]]:
+    async def out_of_order(cutoff: float) -> AsyncIterator[dict[str, int]]:
         del cutoff
-        yield [origin_key("b" * 32, "png")]
-        yield [origin_key("a" * 32, "png")]
+        yield {origin_key("b" * 32, "png"): 1}
+        yield {origin_key("a" * 32, "png"): 1}
 
     monkeypatch.setattr(place.store, "stored_before", out_of_order)
     with pytest.raises(StoreError, match="in order"):

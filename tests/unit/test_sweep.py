@@ -139,6 +139,36 @@ async def test_unfinished_files_and_those_without_a_record_are_deleted_after_an_
     assert [path.exists() for path in (place.path(image), *young, *old)] == [True, True, True, False, False]
 
 
+async def test_a_sweep_measures_what_projects_store_by_kind(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = await place.add_project(a_project())
+    image = await place.image()
+    for key in (image.thumbnail_key, image.diff_key, *image.closeup_keys[:2]):
+        place.file(key)
+    await place.image(kind="before")
+    place.file(origin_key("ab" * 16, "png"))  # without a record
+    place.file((await place.image(other)).key, age=60)  # too young
+    day = NOW // DAY
+    for _ in range(2):  # replaces the day
+        await place.sweep()
+        (measured,) = await place.engines.usage.of_project(place.project.id, 0)
+        assert (measured.day, measured.is_estimated) == (day, False)
+        assert measured.kinds == {
+            "images": (1, 1),
+            "thumbnails": (1, 1),
+            "differences": (1, 1),
+            "closeups": (2, 2),
+            "before": (1, 1),
+        }
+    assert await place.engines.usage.of_project(other.id, 0) == []
+    monkeypatch.setattr("prshots.server.domain.upkeep.sweep.LISTED_AT_MOST", 2)
+    monkeypatch.setattr("random.sample", lambda shards, count: sorted({image.id[:2], *shards})[:count])
+    await place.sweep()
+    usage = await place.engines.usage.of_organization(place.project.organization_id, 0)
+    assert all(each.is_estimated for each in usage)
+
+
 async def test_in_a_large_store_each_sweep_looks_into_some_folders(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -25,6 +25,7 @@ from prshots.cli import (
     migrate,
     move,
     projects,
+    quotas,
     review,
     serve,
     show,
@@ -81,6 +82,7 @@ server()(migrate.migrate)
 server()(move.move)
 server_group(projects.app, name="project")
 server_group(tokens.app, name="token")
+server_group(quotas.app, name="quota")
 server_group(keys.app, name="keys")
 
 

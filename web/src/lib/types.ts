@@ -174,6 +174,8 @@ export interface Me {
   /** The newest invitations that wait for the user's answer. */
   invitations: Invitation[];
   service: Service;
+  /** Whether the user operates the installation. */
+  operator: boolean;
 }
 
 export interface Project {
@@ -244,12 +246,82 @@ export interface PullRequest {
   deleted_by: string | null;
 }
 
+export interface Files {
+  kind: "images" | "before" | "staged" | "baselines" | "thumbnails" | "differences" | "closeups";
+  files: number;
+  bytes: number;
+}
+
+export interface BytesOfDay {
+  /** A date in UTC. */
+  day: string;
+  bytes: number;
+}
+
+/** What the store really has, measured by the sweep. Includes files that don't count towards quotas. */
+export interface Measured {
+  /** When it was last measured, as a date in UTC. null if never. */
+  day: string | null;
+  /** Whether the store is so large that the sweep measured only a part of it. */
+  estimated: boolean;
+  /** The last measurement, largest first. */
+  kinds: Files[];
+  /** The measured days of the requested period, oldest first. */
+  days: BytesOfDay[];
+}
+
+export interface Quota {
+  of: "organization" | "project";
+  /** The stored bytes that count towards the quota. */
+  bytes: number;
+  limit: number;
+}
+
+export interface Quotas {
+  /** The quotas that apply. */
+  quotas: Quota[];
+}
+
+/** An organization or project, for the operator. */
+export interface QuotaHolder {
+  id: string;
+  name: string;
+  images: number;
+  bytes: number;
+  /** The quota that the operator set: 0 for no limit, null for the service's default. */
+  quota_bytes: number | null;
+}
+
+export interface QuotaHolders {
+  /** Largest first. */
+  holders: QuotaHolder[];
+  /** The quota of those that have null. 0 for no limit. */
+  default_bytes: number;
+  next: string | null;
+}
+
+export interface StoredProject {
+  id: string;
+  name: string;
+  images: number;
+  bytes: number;
+}
+
+export interface OrganizationUsage {
+  images: number;
+  bytes: number;
+  /** The 100 largest projects, largest first. */
+  projects: StoredProject[];
+  measured: Measured;
+}
+
 export interface Usage {
   /** Every day of the requested period, oldest first. */
   days: DayOfUploads[];
   images: number;
   bytes: number;
   biggest: PullRequest[];
+  measured: Measured;
 }
 
 export interface Image {

@@ -45,6 +45,7 @@ _RESULTS: dict[type[Exception], str] = {
     errors.PayloadTooLargeError: "too_large",
     errors.UnsupportedTypeError: "unsupported",
     errors.RateLimitedError: "rate_limited",
+    errors.QuotaReachedError: "over_quota",
     errors.RequestTimeoutError: "timed_out",
     errors.BusyError: "busy",
 }

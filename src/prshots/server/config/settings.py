@@ -45,6 +45,10 @@ def _workers() -> int:
     return _setting(values.workers_or_empty, cast("int", ""), values.WORKERS)
 
 
+def _quota() -> int:
+    return _setting(values.whole(0, 2**60), 0, "a whole number of bytes, or 0 for no limit")
+
+
 def _text(takes: str) -> str:
     return _setting(values.text(), "", takes)
 
@@ -104,6 +108,8 @@ class Settings:
     max_image_bytes: int = _setting(
         values.whole(1024, 100 * 1024**2), MAX_IMAGE_BYTES, "a whole number of bytes from 1024 to 104857600"
     )
+    organization_quota_bytes: int = _quota()
+    project_quota_bytes: int = _quota()
     cache_seconds: int = _setting(values.whole(0, 31_536_000), 3600, "a whole number from 0 to 31536000")
     img_cache_bytes: int = _setting(
         values.whole(0, 1024**4), 32 * 1024**2, "a whole number of bytes from 0 to 1099511627776"

@@ -45,6 +45,7 @@ STATUS: dict[type[errors.PrshotsError], int] = {
     errors.StoreFullError: 507,
     errors.RecordsError: 503,
     errors.RecordsFullError: 507,
+    errors.QuotaReachedError: 507,
 }
 HEADERS = {
     401: {"WWW-Authenticate": "Bearer"},
@@ -85,7 +86,8 @@ def error_reply(error: errors.PrshotsError) -> tuple[int, str, dict[str, str]]:
         error.count_request()
     elif message:
         _log.error(message, status=status, reason=str(error))
-    return status, message or str(error), HEADERS.get(status, {})
+    is_lasting = kind is errors.QuotaReachedError  # waiting frees no space
+    return status, message or str(error), {} if is_lasting else HEADERS.get(status, {})
 
 
 async def _nothing_to_close() -> None:

@@ -51,6 +51,7 @@ UPLOAD_RESULTS = (
     "too_large",
     "unsupported",
     "rate_limited",
+    "over_quota",
     "busy",
     "timed_out",
     "failed",

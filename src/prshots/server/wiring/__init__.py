@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from prshots.server.domain.images.ports import ObjectStore, RateCounter
     from prshots.server.domain.projects.keyless import Trusts
     from prshots.server.domain.projects.service import Projects
+    from prshots.server.domain.storage.service import Quotas
     from prshots.server.domain.upkeep.ports import UpkeepEngines
     from prshots.server.links import FileReader, KeySource, RemoteReader
 
@@ -251,6 +252,13 @@ def projects_in(database: Database) -> Projects:
     return Projects(SqlProjects(database), SqlTokens(database))
 
 
+def quotas_in(database: Database, settings: Settings) -> Quotas:
+    from prshots.server.adapters.sql.storage.quotas import SqlQuotas
+    from prshots.server.domain.storage.service import Quotas
+
+    return Quotas(SqlQuotas(database), settings.organization_quota_bytes, settings.project_quota_bytes)
+
+
 @contextlib.asynccontextmanager
 async def open_accounts(settings: Settings) -> AsyncIterator[tuple[Projects, Trusts]]:
     """Open projects and their trusts. Raises RecordsError."""
@@ -290,6 +298,7 @@ def upkeep_engines(
     from prshots.server.adapters.sql.projects.projects import SqlProjects, SqlTokens
     from prshots.server.adapters.sql.review.noise import SqlNoise
     from prshots.server.adapters.sql.review.share_links import SqlShareLinks
+    from prshots.server.adapters.sql.storage.usage import SqlUsage
     from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
     from prshots.server.domain.upkeep.ports import UpkeepEngines
 
@@ -309,6 +318,7 @@ def upkeep_engines(
         SqlOutbox(database),
         SqlAudit(database),
         audit_days,
+        SqlUsage(database),
         partial(encrypt_again, SqlConnections(database), ring),
     )
 

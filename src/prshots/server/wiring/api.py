@@ -30,6 +30,7 @@ from prshots.server.adapters.sql.projects.trusts import SqlTrusts
 from prshots.server.adapters.sql.review.decisions import SqlReviews
 from prshots.server.adapters.sql.review.noise import SqlNoise
 from prshots.server.adapters.sql.review.share_links import SqlShareLinks
+from prshots.server.adapters.sql.storage.usage import SqlUsage
 from prshots.server.adapters.sql.upkeep.key_fingerprints import SharedKeys
 from prshots.server.api.app import create_api
 from prshots.server.api.dashboard.routes import ROUTES
@@ -65,6 +66,7 @@ from prshots.server.wiring import (
     open_counter,
     open_store,
     projects_in,
+    quotas_in,
     require_usable_database,
 )
 from prshots.server.wiring.forges import open_forges
@@ -161,10 +163,12 @@ def build_api(
 def _build_services(settings: Settings, engines: _Engines) -> PublicServices:
     database, store = engines.database, engines.store
     baselines, compared = SqlBaselines(database), SqlComparisons(database)
+    quotas = quotas_in(database, settings)
     images = Images(
         records=engines.images,
         projects=engines.projects,
         store=store,
+        quotas=quotas,
         keys=engines.keys,
         img_url=settings.img_url,
         web_url=settings.web_url,
@@ -303,6 +307,8 @@ def routes_for_people(
         joining=Joining(organizations, SqlInvitationLinks(database), SqlGroups(database)),
         audit=SqlAudit(database),
         overview=overview,
+        quotas=quotas_in(database, settings),
+        usage=SqlUsage(database),
         thumbnails=thumbnails,
         avatar_origins=frozenset(avatar_origins(settings)),
         about={

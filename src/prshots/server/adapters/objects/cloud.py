@@ -208,10 +208,14 @@ class CloudStore(CloudReader):
 
     async def stored_before(
         self, cutoff: float, shards: Sequence[str] | None = None
-    ) -> AsyncIterator[list[str]]:
+    ) -> AsyncIterator[dict[str, int]]:
         for shard in [None] if shards is None else sorted(shards):
             async for page in self._list_pages(shard):
-                yield [entry["path"] for entry in page if entry["last_modified"].timestamp() < cutoff]
+                yield {
+                    entry["path"]: entry["size"]
+                    for entry in page
+                    if entry["last_modified"].timestamp() < cutoff
+                }
 
     async def sizes(self, shard: str) -> dict[str, int]:
         return {entry["path"]: entry["size"] async for page in self._list_pages(shard) for entry in page}

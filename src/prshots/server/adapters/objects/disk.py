@@ -168,20 +168,13 @@ class DiskStore:
 
     async def stored_before(
         self, cutoff: float, shards: Sequence[str] | None = None
-    ) -> AsyncIterator[list[str]]:
+    ) -> AsyncIterator[dict[str, int]]:
         existing = await self._in_thread("list", lambda: sorted(_names(self.root, _SHARD)))
         for shard in existing if shards is None else sorted(set(existing).intersection(shards)):
-            yield await self._in_thread("list", partial(self._keys_in, shard, cutoff), NO_DEADLINE)
+            yield await self._in_thread("list", partial(self._sizes_in, shard, cutoff), NO_DEADLINE)
 
     async def sizes(self, shard: str) -> dict[str, int]:
-        def sizes() -> dict[str, int]:
-            found: dict[str, int] = {}
-            for key in self._keys_in(shard):
-                with contextlib.suppress(FileNotFoundError):  # gone since it was listed
-                    found[key] = os.stat(self._root + key).st_size
-            return found
-
-        return await self._in_thread("list", sizes, NO_DEADLINE)
+        return await self._in_thread("list", partial(self._sizes_in, shard, math.inf), NO_DEADLINE)
 
     async def owner(self, claimant: str) -> str:
         def read_or_claim() -> str:
@@ -205,7 +198,7 @@ class DiskStore:
             return sum(
                 _try_to_unlink(f"{folder}/{name}")
                 for folder in folders
-                for name in _names(folder, _UNFINISHED, written_before=cutoff)
+                for name in _sizes(folder, _UNFINISHED, cutoff)
             )
 
         return await self._in_thread("delete", discard, NO_DEADLINE)
@@ -222,9 +215,10 @@ class DiskStore:
                 kind = StoreFullError if error.errno in _DISK_FULL else StoreError
                 raise kind(f"{error.strerror}: {error.filename or self.root}") from error
 
-    def _keys_in(self, shard: str, written_before: float | None = None) -> list[str]:
-        names = sorted(_names(self.root / shard, OBJECT_NAME, written_before))
-        return [f"{shard}/{name}" for name in names if name.startswith(shard)]
+    def _sizes_in(self, shard: str, written_before: float) -> dict[str, int]:
+        """Return the size by key of each object in this folder, in order."""
+        sizes = _sizes(self.root / shard, OBJECT_NAME, written_before)
+        return {f"{shard}/{name}": sizes[name] for name in sorted(sizes) if name.startswith(shard)}
 
     def _put(self, key: str, chunks: Sequence[bytes]) -> None:
         folder = self._root + key.rpartition("/")[0]
@@ -285,25 +279,28 @@ def _try_to_unlink(path: str) -> bool:
     return True
 
 
-def _names(folder: Path, pattern: re.Pattern[str], written_before: float | None = None) -> list[str]:
+def _names(folder: Path, pattern: re.Pattern[str]) -> list[str]:
     """List entries whose names match the pattern, to leave other programs' files alone."""
     try:
-        with os.scandir(folder) as entries:
-            return [
-                entry.name
-                for entry in entries
-                if pattern.fullmatch(entry.name)
-                and (written_before is None or _is_older(entry, written_before))
-            ]
+        return [name for name in os.listdir(folder) if pattern.fullmatch(name)]
     except (FileNotFoundError, NotADirectoryError):
         return []
 
 
-def _is_older(entry: os.DirEntry[str], cutoff: float) -> bool:
+def _sizes(folder: Path, pattern: re.Pattern[str], written_before: float) -> dict[str, int]:
+    """Return the size of each such entry that was written before this time, by name."""
+    found: dict[str, int] = {}
     try:
-        return entry.stat(follow_symlinks=False).st_mtime < cutoff
-    except FileNotFoundError:  # gone since it was listed
-        return False
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if pattern.fullmatch(entry.name):
+                    with contextlib.suppress(FileNotFoundError):  # gone since it was listed
+                        about = entry.stat(follow_symlinks=False)
+                        if about.st_mtime < written_before:
+                            found[entry.name] = about.st_size
+    except (FileNotFoundError, NotADirectoryError):
+        pass
+    return found
 
 
 def sync_folder(folder: str | Path) -> None:

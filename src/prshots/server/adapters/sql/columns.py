@@ -27,8 +27,13 @@ TOKEN = [tokens.c[field.name] for field in fields(UploadToken)]
 USER = [users.c[field.name] for field in fields(User)]
 PULL = [pulls.c[field.name] for field in fields(PullRequestRecord)]
 PROJECTS = projects.join(organizations)
+OF_ORGANIZATION = {"organization": "name", "organization_quota_bytes": "quota_bytes"}
+"""The fields of a project that are columns of its organization."""
+
 PROJECT: list[ColumnElement[Any]] = [
-    organizations.c.name.label(field.name) if field.name == "organization" else projects.c[field.name]
+    organizations.c[OF_ORGANIZATION[field.name]].label(field.name)
+    if field.name in OF_ORGANIZATION
+    else projects.c[field.name]
     for field in fields(Project)
 ]
 SHOT = [images.c[name] for name in ShotKey._fields]

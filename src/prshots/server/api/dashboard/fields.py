@@ -48,6 +48,7 @@ def _is_comparable(part: str | int) -> bool:
 E = TypeVar("E", bound=StrEnum)
 
 MAX_SEARCH = 200
+MAX_DAYS = 366
 
 _NUMBER = re.compile(r"[0-9]{1,6}")
 
@@ -104,6 +105,14 @@ def image_ids(value: object, most: int) -> list[str]:
 
 def _is_image_id(value: object) -> bool:
     return isinstance(value, str) and is_image_id(value)
+
+
+def day_count(query: Mapping[str, str]) -> int:
+    """Return the number of days that a usage page shows."""
+    count = number_from_text(query.get("days", "90"), "days")
+    if not 1 <= count <= MAX_DAYS:
+        raise InvalidInputError(f"days must be a whole number from 1 to {MAX_DAYS}")
+    return count
 
 
 def number_from_text(given: str, name: str) -> int:

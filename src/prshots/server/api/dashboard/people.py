@@ -28,6 +28,7 @@ async def me(call: Call) -> view_types.MeView:
             for invitation in await services.organizations.invitations_of(call.user)
         ],
         "service": services.about,
+        "operator": call.user.is_operator,
     }
 
 

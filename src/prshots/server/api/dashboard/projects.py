@@ -1,21 +1,18 @@
 """Projects: list, create, change and delete them, and show their usage."""
 
-from datetime import UTC, datetime
 from http import HTTPStatus
 
 from prshots.contract.errors import InvalidInputError, NotFoundError
 from prshots.contract.limits import Policy
-from prshots.server.api.dashboard import fields, view_types, views
+from prshots.server.api.dashboard import fields, storage_views, view_types, views
 from prshots.server.api.dashboard.fields import next_cursor
 from prshots.server.api.dashboard.routing import Call, DashboardRoute, project_route
 from prshots.server.api.fields import flag_of
-from prshots.server.domain.images.models import SECONDS_PER_DAY
 from prshots.server.domain.projects.models import DayOfUploads, Project, ProjectSummary, Role
 from prshots.server.domain.projects.service import ProjectChanges
 
 PAGE = 24
 BIGGEST = 10
-MAX_DAYS = 366
 MAX_FAILING = 100
 DELETION_SECONDS = 2.0
 """How long one call spends on deleting a project. The page then shows the progress and calls again."""
@@ -95,16 +92,16 @@ async def delete_project(call: Call, project: Project) -> view_types.ProjectDele
 async def usage(call: Call) -> view_types.UsageView:
     summary, today = await _summary(call, call.path("project_id")), call.services.today()
     project_id, overview = summary.project.id, call.services.overview
-    count = fields.number_from_text(call.query.get("days", "90"), "days")
-    if not 1 <= count <= MAX_DAYS:
-        raise InvalidInputError(f"days must be a whole number from 1 to {MAX_DAYS}")
+    count = fields.day_count(call.query)
     days = await overview.days([project_id], today - count + 1)
     biggest = await overview.biggest_pulls(project_id, BIGGEST)
+    measured = await call.services.usage.of_project(project_id, today - count + 1)
     return {
         "days": [_day_view(day) for day in views.every_day(days.get(project_id, []), today, count)],
         "images": summary.images,
         "bytes": summary.bytes,
         "biggest": [views.pull_view(pull, summary.project.repository) for pull in biggest],
+        "measured": storage_views.measured_view(measured),
     }
 
 
@@ -114,8 +111,7 @@ async def show_outbox(call: Call, project: Project) -> view_types.OutboxView:
 
 
 def _day_view(day: DayOfUploads) -> view_types.DayOfUploadsView:
-    date = datetime.fromtimestamp(day.day * SECONDS_PER_DAY, UTC).date()
-    return {"day": date.isoformat(), "uploads": day.uploads, "bytes": day.bytes}
+    return {"day": views.date_of(day.day), "uploads": day.uploads, "bytes": day.bytes}
 
 
 async def _summary(call: Call, project_id: str) -> ProjectSummary:

@@ -46,6 +46,8 @@ from prshots.server.domain.projects.service import Projects
 from prshots.server.domain.review.noise_service import Noise
 from prshots.server.domain.review.service import Reviews
 from prshots.server.domain.review.sharing import ShareLinks
+from prshots.server.domain.storage.ports import UsageRecords
+from prshots.server.domain.storage.service import Quotas
 from prshots.server.http.headers import names_tag
 from prshots.server.http.json_response import json_bytes
 
@@ -86,6 +88,8 @@ class DashboardServices:
     joining: Joining
     audit: AuditRecords
     overview: Overview
+    quotas: Quotas
+    usage: UsageRecords
     thumbnails: Thumbnails
     avatar_origins: frozenset[str]
     """The origins from which the pages may load users' avatars."""
@@ -186,6 +190,17 @@ def pull_request_route(
         return await reply_to_version(call.request, found, partial(handler, call, project, number))
 
     return project_route(method, f"/pulls/{{pr_number}}{path}", with_number, status, needs=needs)
+
+
+def operator_route(method: Method, path: str, handler: Handler) -> DashboardRoute:
+    """Return a route under `/installation`, which exists only for the operator."""
+
+    async def for_operator(call: Call) -> Answer:
+        if not call.user.is_operator:
+            raise NotFoundError("not found")
+        return await handler(call)
+
+    return DashboardRoute(method, f"/installation{path}", for_operator)
 
 
 def starlette_routes(

@@ -13,6 +13,7 @@ from prshots.contract.replies import CloseUp, ComparisonState, Gate, OutdatedNot
 from prshots.server.domain.audit.models import ActorKind
 from prshots.server.domain.outbox.models import DeliveryKind
 from prshots.server.domain.projects.models import Role
+from prshots.server.domain.storage.models import FileKind
 
 
 class UserView(TypedDict):
@@ -69,6 +70,8 @@ class MeView(TypedDict):
     invitations: list[InvitationView]
     """The newest invitations that wait for the user's answer."""
     service: ServiceView
+    operator: bool
+    """Whether the user operates the installation."""
 
 
 class ProjectView(TypedDict):
@@ -140,12 +143,84 @@ class PullRequestView(TypedDict):
     deleted_by: str | None
 
 
+class FilesView(TypedDict):
+    kind: FileKind
+    files: int
+    bytes: int
+
+
+class BytesOfDayView(TypedDict):
+    day: str
+    """A date in UTC."""
+    bytes: int
+
+
+class MeasuredView(TypedDict):
+    """What the store really has, measured by the sweep. Includes files that don't count towards quotas."""
+
+    day: str | None
+    """When it was last measured, as a date in UTC. null if never."""
+    estimated: bool
+    """Whether the store is so large that the sweep measured only a part of it."""
+    kinds: list[FilesView]
+    """The last measurement, largest first."""
+    days: list[BytesOfDayView]
+    """The measured days of the requested period, oldest first."""
+
+
+class QuotaView(TypedDict):
+    of: Literal["organization", "project"]
+    bytes: int
+    """The stored bytes that count towards the quota."""
+    limit: int
+
+
+class QuotasView(TypedDict):
+    quotas: list[QuotaView]
+    """The quotas that apply."""
+
+
+class QuotaHolderView(TypedDict):
+    """An organization or project, for the operator."""
+
+    id: str
+    name: str
+    images: int
+    bytes: int
+    quota_bytes: int | None
+    """The quota that the operator set: 0 for no limit, null for the service's default."""
+
+
+class QuotaHoldersView(TypedDict):
+    holders: list[QuotaHolderView]
+    """Largest first."""
+    default_bytes: int
+    """The quota of those that have null. 0 for no limit."""
+    next: str | None
+
+
+class StoredProjectView(TypedDict):
+    id: str
+    name: str
+    images: int
+    bytes: int
+
+
+class OrganizationUsageView(TypedDict):
+    images: int
+    bytes: int
+    projects: list[StoredProjectView]
+    """The 100 largest projects, largest first."""
+    measured: MeasuredView
+
+
 class UsageView(TypedDict):
     days: list[DayOfUploadsView]
     """Every day of the requested period, oldest first."""
     images: int
     bytes: int
     biggest: list[PullRequestView]
+    measured: MeasuredView
 
 
 class ImageView(TypedDict):

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import TypeVar, cast
 
 from prshots.contract.formats import BY_EXT
@@ -17,7 +18,7 @@ from prshots.server.domain.comparison.models import (
 )
 from prshots.server.domain.comparison.plan import closeups_of, has_diff, in_display_order, verdict_counts
 from prshots.server.domain.images.markdown import image_markdown
-from prshots.server.domain.images.models import Image, PullRequestRecord, StagedImage
+from prshots.server.domain.images.models import SECONDS_PER_DAY, Image, PullRequestRecord, StagedImage
 from prshots.server.domain.images.service import Images
 from prshots.server.domain.outbox.models import Connection, FailingDelivery
 from prshots.server.domain.people.models import Group, Invitation, InvitationLink, Member, User
@@ -125,6 +126,11 @@ def project_view(summary: ProjectSummary, days: Sequence[DayOfUploads], today: i
         last_upload_at=summary.last_upload_at,
         uploads_per_day=[day.uploads for day in every_day(days, today, CARD_DAYS)],
     )
+
+
+def date_of(day: int) -> str:
+    """Return a day (since 1970, UTC) as a date such as 2026-11-15."""
+    return datetime.fromtimestamp(day * SECONDS_PER_DAY, UTC).date().isoformat()
 
 
 def every_day(known: Sequence[DayOfUploads], today: int, count: int) -> list[DayOfUploads]:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from prshots.contract.errors import QUOTA_REACHED
 from prshots.server.api.openapi.schemas import FIELDS, Schema, object_of
 
 Operation = dict[str, Any]
@@ -64,6 +65,12 @@ _UNAVAILABLE_OR_BUSY = error_reply(
     "The store or the database does not respond, or the project has too many requests in progress.",
     *_OUTAGES,
     "too many uploads in progress, retry later",
+    retry_after=True,
+)
+FULL_OR_OVER_QUOTA = error_reply(
+    "The storage is full, or a quota is reached. Only a full storage has `Retry-After`.",
+    "storage full, retry later",
+    QUOTA_REACHED,
     retry_after=True,
 )
 _FULL = error_reply("The storage is full.", "storage full, retry later", retry_after=True)

@@ -6,6 +6,7 @@ from typing import Any
 from prshots.contract.formats import FORMATS
 from prshots.contract.replies import Moved, OneTimeUrls, Staged, StagedList, Uploaded
 from prshots.server.api.openapi.operations import (
+    FULL_OR_OVER_QUOTA,
     INVALID_PARAMETER,
     RATE_LIMIT_HEADERS,
     RATE_LIMITED,
@@ -107,6 +108,7 @@ def _upload(
             *(file + wrong for file in files for wrong in _WRONG_TYPES),
         ),
         "429": RATE_LIMITED,
+        "507": FULL_OR_OVER_QUOTA,
     }
     form = _form(max_image_bytes, target, is_baseline=is_baseline)
     return operation(
@@ -224,6 +226,7 @@ def _put(max_image_bytes: int) -> Operation:
                 "The Content-Type isn't the one that the URL was created for, or the content doesn't match."
             ),
             "429": RATE_LIMITED,
+            "507": FULL_OR_OVER_QUOTA,
         },
         body=dict.fromkeys(_CONTENT_TYPES, binary),
         parameters=[

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import structlog
 
-from prshots.contract.errors import RecordsFullError, StoreFullError
+from prshots.contract.errors import QuotaReachedError, RecordsFullError, StoreFullError
 from prshots.contract.replies import Uploaded, Verdict
 from prshots.server.domain.comparison.models import StoredComparison
 from prshots.server.domain.comparison.ports import BaselineRecords, ComparisonRecords
@@ -16,6 +16,7 @@ from prshots.server.domain.images.ports import ObjectStore
 from prshots.server.domain.images.recorded_objects import store_and_record
 from prshots.server.domain.images.service import Images
 from prshots.server.domain.projects.models import Access, Project
+from prshots.server.domain.storage.models import Limits
 
 _log = structlog.get_logger()
 
@@ -52,7 +53,7 @@ class Baselines:
             if kept:
                 await self._images.keep_reply(kept)
             return reply
-        if not await self._images.store_baseline(image, branch, checked, kept):
+        if not await self._images.store_baseline(project, image, branch, checked, kept):
             return None
         self._on_stored(project, image)
         return reply
@@ -82,8 +83,8 @@ class Baselines:
 
         Copies the images, because those of the pull request expire. Returns how many were copied, or 0 if the
         caller's token can't write baselines. Raises StoreError, RecordsError: the caller must not expire the
-        pull request, so that another attempt can copy the rest. On a full disk, this only logs the error,
-        because the expiry makes room.
+        pull request, so that another attempt can copy the rest. On a full disk or at a quota, this only logs
+        the error, because the expiry makes room.
         """
         comparison = await self._comparisons.of_newest_commit(access.project.id, pr_number)
         if comparison is None:
@@ -91,11 +92,11 @@ class Baselines:
         target = branch or comparison.request.branch
         if not access.covers_branches({target}):
             return 0
-        adopted = 0
+        adopted, limits = 0, self._images.limits_of(access.project)
         try:
             for image in await self._to_adopt(comparison, target):
-                adopted += await self._copy_as_baseline(image, merged_as, target)
-        except (RecordsFullError, StoreFullError) as error:
+                adopted += await self._copy_as_baseline(image, merged_as, target, limits)
+        except (RecordsFullError, StoreFullError, QuotaReachedError) as error:
             if not error.count_request:
                 _log.error("merged pull request's images not kept as baselines", reason=str(error))
         return adopted
@@ -117,7 +118,9 @@ class Baselines:
             wanted += [image for image in pairs if known.get(image.shot, image.sha256) != image.sha256]
         return wanted
 
-    async def _copy_as_baseline(self, image: Image, merged_as: str, branch: str) -> bool:
+    async def _copy_as_baseline(
+        self, image: Image, merged_as: str, branch: str, limits: Limits | None
+    ) -> bool:
         original = await self._store.read(image.key)
         if original is None:
             return False
@@ -135,5 +138,5 @@ class Baselines:
             source_id=None,
         )
         return await store_and_record(
-            self._store, {copy.key: [original]}, lambda: self._records.adopt(copy, branch)
+            self._store, {copy.key: [original]}, lambda: self._records.adopt(copy, branch, limits)
         )

@@ -15,6 +15,7 @@ from prshots.server.domain.comparison.models import (
     StoredComparison,
 )
 from prshots.server.domain.images.models import Image, ShotKey
+from prshots.server.domain.storage.models import Limits
 
 
 class BaselineRecords(Protocol):
@@ -31,10 +32,11 @@ class BaselineRecords(Protocol):
         Each shot comes with a SHA-256. Return its image, or None if no baseline of the shot has these bytes.
         """
 
-    async def adopt(self, image: Image, branch: str) -> bool:
+    async def adopt(self, image: Image, branch: str, limits: Limits | None = None) -> bool:
         """Add an image and make it a baseline that ranks below the branch's own build.
 
-        Return False and change nothing if the commit already has such a baseline for the shot.
+        Return False and change nothing if the commit already has such a baseline for the shot. Raises
+        QuotaReachedError like `add_image`.
         """
 
     async def complete(self, project_id: str, branch: str, commit_sha: str, now: int) -> int:

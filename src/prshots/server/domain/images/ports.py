@@ -20,19 +20,25 @@ from prshots.server.domain.images.models import (
 )
 from prshots.server.domain.projects.models import Project
 from prshots.server.domain.projects.ports import ProjectOverview
+from prshots.server.domain.storage.models import Limits
 
 
 class ImageRecords(Protocol):
     """The images of pull requests. Raises RecordsError. Methods that write also raise RecordsFullError."""
 
     async def add_image(
-        self, image: Image, branch: str = "", before: Image | None = None, kept: KeptReply | None = None
+        self,
+        image: Image,
+        branch: str = "",
+        before: Image | None = None,
+        kept: KeptReply | None = None,
+        limits: Limits | None = None,
     ) -> bool:
         """Commit the records of the image and its `before` image, together and durably, before returning.
 
         With a branch, the image becomes a baseline there. With `kept`, return False and add nothing if the
         key already has a reply. Raises UnauthorizedError if the project, and therefore its token, no longer
-        exists.
+        exists. Here and below, raises QuotaReachedError if the images don't fit into the limits.
         """
 
     async def keep_reply(self, kept: KeptReply) -> None:
@@ -179,7 +185,9 @@ class StagedRecords(Protocol):
     Images that are past their `expires_at` or scheduled for expiry count as deleted.
     """
 
-    async def add(self, staged: StagedImage, kept: KeptReply | None = None) -> bool:
+    async def add(
+        self, staged: StagedImage, kept: KeptReply | None = None, limits: Limits | None = None
+    ) -> bool:
         """Commit the image's record and its place, with the same result and errors as `add_image`."""
 
     async def find(
@@ -223,10 +231,12 @@ class PutUrlRecords(Protocol):
         Return None if the URL was used or has expired, or if the token that created it is no longer valid.
         """
 
-    async def use(self, put_url: PutUrl, image: Image, staged: StagedImage | None) -> bool:
+    async def use(
+        self, put_url: PutUrl, image: Image, staged: StagedImage | None, limits: Limits | None = None
+    ) -> bool:
         """Commit the image's record and mark the URL as used. If it was already used, return False."""
 
-    async def use_before(self, put_url: PutUrl, before: Image) -> bool:
+    async def use_before(self, put_url: PutUrl, before: Image, limits: Limits | None = None) -> bool:
         """Commit the before image's record, like `use`. The image must follow before the URL expires."""
 
     async def discard_expired(self, now: int, limit: int) -> int:
@@ -252,8 +262,10 @@ class ObjectStore(Protocol):
     async def time(self) -> float | None:
         """Return the current time on the store's clock, or None if it has none. Raises StoreError."""
 
-    def stored_before(self, cutoff: float, shards: Sequence[str] | None = None) -> AsyncIterator[list[str]]:
-        """Yield the keys of all objects last written before `cutoff`, in order and in batches.
+    def stored_before(
+        self, cutoff: float, shards: Sequence[str] | None = None
+    ) -> AsyncIterator[dict[str, int]]:
+        """Yield the keys of all objects last written before `cutoff`, in order and in batches, with sizes.
 
         `shards` restricts the listing to ids that begin with these pairs of digits. Raises StoreError.
         """

@@ -9,8 +9,7 @@ from prshots.contract.replies import OneTimeUrls, Uploaded
 from prshots.server.domain.images import checks
 from prshots.server.domain.images.models import NO_PULL_REQUEST, BranchPlace, Image, ImageKind, PutUrl
 from prshots.server.domain.images.ports import PutUrlRecords
-from prshots.server.domain.images.recorded_objects import Recording
-from prshots.server.domain.images.service import Images
+from prshots.server.domain.images.service import Images, LimitedRecording
 from prshots.server.domain.images.staging import Staging
 from prshots.server.domain.projects.credentials import hash_of
 from prshots.server.domain.projects.models import Access, Project
@@ -113,7 +112,12 @@ class PutUrls:
         before = self._images.new_image(
             target.project, NO_PULL_REQUEST, checked.fields, checked.image, "before"
         )
-        await self._store(lambda: self._records.use_before(target.put_url, before), before, checked)
+        await self._store(
+            target.project,
+            lambda limits: self._records.use_before(target.put_url, before, limits),
+            before,
+            checked,
+        )
         return self._images.reply(before)
 
     async def _put_image(self, target: PutTarget, checked: checks.CheckedUpload) -> Uploaded:
@@ -123,15 +127,19 @@ class PutUrls:
         new = self._images.new_image(project, put_url.pr_number, checked.fields, checked.image, kind)
         image = new._replace(before_id=put_url.before_id)
         staged = self._staging.stage(image, put_url.place) if is_staged else None
-        await self._store(lambda: self._records.use(put_url, image, staged), image, checked)
+        await self._store(
+            project, lambda limits: self._records.use(put_url, image, staged, limits), image, checked
+        )
         before = await self._images.before_of(image)
         if staged:
             return self._staging.reply(project, replace(staged, before=before))
         return self._images.reply(image, before)
 
-    async def _store(self, record: Recording, image: Image, checked: checks.CheckedUpload) -> None:
+    async def _store(
+        self, project: Project, record: LimitedRecording, image: Image, checked: checks.CheckedUpload
+    ) -> None:
         """Store and record the image. Raises NotFoundError if the URL was used in the meantime."""
-        if not await self._images.store_pair(record, image, None, checked):
+        if not await self._images.store_pair(project, record, image, None, checked):
             raise NotFoundError("not found")
 
     def _address(self, secret: str) -> str:

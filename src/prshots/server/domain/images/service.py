@@ -2,7 +2,7 @@
 
 import secrets
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 
 import structlog
@@ -27,15 +27,19 @@ from prshots.server.domain.images.models import (
 from prshots.server.domain.images.ports import ImageRecords, ObjectStore
 from prshots.server.domain.images.recorded_objects import (
     ExpiryOutcome,
-    Recording,
     expire_scheduled,
     store_and_record,
 )
 from prshots.server.domain.projects.models import Access, Project
 from prshots.server.domain.projects.ports import ProjectRecords
+from prshots.server.domain.storage.models import Limits
+from prshots.server.domain.storage.service import Quotas
 from prshots.server.links import KeySource
 
 EXPIRE_BATCH = 1000
+
+LimitedRecording = Callable[[Limits | None], Awaitable[bool | None]]
+"""Records objects whose bytes are stored, within limits. Returns False to refuse them."""
 
 _log = structlog.get_logger()
 
@@ -47,6 +51,7 @@ class Images:
         records: ImageRecords,
         projects: ProjectRecords,
         store: ObjectStore,
+        quotas: Quotas,
         keys: KeySource,
         img_url: str,
         web_url: str,
@@ -56,6 +61,7 @@ class Images:
         self._records = records
         self._projects = projects
         self._store = store
+        self._quotas = quotas
         self._keys = keys
         self._img_url = img_url
         self._web_url = web_url
@@ -73,7 +79,11 @@ class Images:
         reply = self.reply(image, before)
         kept = KeptReply.of(image, reply, key)
         is_new = await self.store_pair(
-            lambda: self._records.add_image(image, before=before, kept=kept), image, before, checked
+            project,
+            lambda limits: self._records.add_image(image, before=before, kept=kept, limits=limits),
+            image,
+            before,
+            checked,
         )
         return reply if is_new else None
 
@@ -289,19 +299,44 @@ class Images:
         )
 
     async def store_pair(
-        self, record: Recording, image: Image, before: Image | None, checked: checks.CheckedUpload
+        self,
+        project: Project,
+        record: LimitedRecording,
+        image: Image,
+        before: Image | None,
+        checked: checks.CheckedUpload,
     ) -> bool:
-        """Store and record an image and its before image, or neither. Return whether they were recorded."""
+        """Store and record an image and its before image, or neither. Return whether they were recorded.
+
+        Raises QuotaReachedError if they don't fit.
+        """
+        limits = self.limits_of(project)
+        if limits:
+            await self._quotas.require_room(limits, image.size + (before.size if before else 0))
         objects = {before.key: checked.before.chunks} if before and checked.before else {}
         objects[image.key] = checked.image.chunks
-        return await store_and_record(self._store, objects, record)
+        return await store_and_record(self._store, objects, lambda: record(limits))
 
     async def store_baseline(
-        self, image: Image, branch: str, checked: checks.CheckedUpload, kept: KeptReply | None
+        self,
+        project: Project,
+        image: Image,
+        branch: str,
+        checked: checks.CheckedUpload,
+        kept: KeptReply | None,
     ) -> bool:
         """Store and record a shot's baseline on this branch, or neither. Return whether it was recorded."""
-        record = partial(self._records.add_image, image, branch, kept=kept)
-        return await self.store_pair(record, image, None, checked)
+        return await self.store_pair(
+            project,
+            lambda limits: self._records.add_image(image, branch, kept=kept, limits=limits),
+            image,
+            None,
+            checked,
+        )
+
+    def limits_of(self, project: Project) -> Limits | None:
+        """Return what limits the project's uploads, or None if nothing does."""
+        return self._quotas.limits_of(project)
 
     def _sign(self, image: Image, ext: str, later: int = 0) -> str:
         expires_at = image.url_expires_at(self._now()) + later

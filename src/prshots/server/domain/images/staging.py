@@ -39,7 +39,7 @@ class Staging:
         reply = self.reply(project, staged)
         kept = KeptReply.of(image, reply, key)
         is_new = await self._images.store_pair(
-            lambda: self._records.add(staged, kept), image, before, checked
+            project, lambda limits: self._records.add(staged, kept, limits), image, before, checked
         )
         return reply if is_new else None
 

@@ -4,6 +4,9 @@ from dataclasses import dataclass
 
 from prshots.server.domain.projects.models import Organization, Role
 
+OPERATOR = ("local", "operator")
+"""The provider and the subject of the operator. No login provider has that name."""
+
 
 @dataclass(frozen=True, slots=True)
 class User:
@@ -16,6 +19,11 @@ class User:
     name: str
     avatar_url: str
     created_at: int
+
+    @property
+    def is_operator(self) -> bool:
+        """Whether this is the person who signs in with the operator's one-time link."""
+        return (self.provider, self.subject) == OPERATOR
 
 
 @dataclass(frozen=True, slots=True)

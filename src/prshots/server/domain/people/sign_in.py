@@ -15,7 +15,7 @@ from prshots.server.domain.images.models import SECONDS_PER_DAY
 from prshots.server.domain.people.allow_list import AllowList, fold_case
 from prshots.server.domain.people.bounded_log import BoundedLog
 from prshots.server.domain.people.login_flow import LoginFlow, is_secret, is_state, new_secret
-from prshots.server.domain.people.models import Identity, LoginState, Session, User
+from prshots.server.domain.people.models import OPERATOR, Identity, LoginState, Session, User
 from prshots.server.domain.people.organizations import MAX_ORGANIZATIONS
 from prshots.server.domain.people.ports import LoginProvider, People
 from prshots.server.domain.projects.credentials import LastUse, hash_of
@@ -28,8 +28,8 @@ MAX_GROUPS_OF_USER = 1000
 
 _CLOCK_SKEW = 60  # between replicas
 _LINK = "link"
-_OPERATOR = Identity(subject="operator", login="operator", name="Operator")
-_OPERATORS_PROVIDER = "local"
+_OPERATORS_PROVIDER, _OPERATORS_SUBJECT = OPERATOR
+_OPERATOR = Identity(subject=_OPERATORS_SUBJECT, login="operator", name="Operator")
 _SAME_NAMES, _SUFFIX_CHARACTERS = 1000, 20
 
 

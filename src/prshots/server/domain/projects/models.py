@@ -84,7 +84,8 @@ class Project:
     `repository` is the web address of its repository, or empty if unknown. `keep_baselines` is the number of
     commits per branch that keep their baselines. If `uploads_per_minute` is None, the service's limit
     applies. `review_verdicts` are the verdicts that need a decision, joined by commas. With `four_eyes`, the
-    author of a pull request can't approve it.
+    author of a pull request can't approve it. The quotas are those that the operator set: in bytes, 0 for no
+    limit, and None for the service's default.
     """
 
     id: str
@@ -99,6 +100,8 @@ class Project:
     uploads_per_minute: int | None = None
     review_verdicts: str = DEFAULT_REVIEW_VERDICTS
     four_eyes: bool = False
+    quota_bytes: int | None = None
+    organization_quota_bytes: int | None = None
 
     @property
     def reviewed(self) -> frozenset[str]:
@@ -218,6 +221,8 @@ class Organization:
     name: str
     personal: bool
     created_at: int
+    quota_bytes: int | None = None
+    """As in Project."""
 
 
 @dataclass(frozen=True, slots=True)

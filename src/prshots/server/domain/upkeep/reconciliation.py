@@ -148,7 +148,7 @@ async def _compare_all(engines: UpkeepEngines, cutoff: float) -> AsyncIterator[_
     after: str = ""
     held: list[str] = []
     async for listed in engines.store.stored_before(cutoff):
-        keys = held + listed
+        keys = held + list(listed)
         if not keys:
             continue
         if keys != sorted(keys) or image_id_of(keys[0]) <= after:

@@ -3,7 +3,7 @@
 import contextlib
 import random
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -14,6 +14,7 @@ from prshots.server.domain.images.models import KEPT_REPLY_SECONDS, SECONDS_PER_
 from prshots.server.domain.images.ports import ImageRecords
 from prshots.server.domain.images.recorded_objects import expire_scheduled
 from prshots.server.domain.people.sign_in import discard_old
+from prshots.server.domain.storage.models import Measurement
 from prshots.server.domain.upkeep import safeguards
 from prshots.server.domain.upkeep.ports import UpkeepEngines
 
@@ -34,6 +35,9 @@ OLD_PAIRS_SECONDS = 90 * 86_400
 
 OLD_DELIVERIES_SECONDS = 30 * 86_400
 """After this long without a cause, the sweep forgets what was sent to a forge, or why that failed."""
+
+USAGE_DAYS = 400
+"""How long the measured usage of a day is kept."""
 
 ENDED_LINKS_SECONDS = 30 * 86_400
 """How long after its end the sweep removes a share link."""
@@ -180,26 +184,57 @@ class _Sweep:
             return
         cutoff = self._now - safeguards.LEFTOVER_AGE_SECONDS
         images, _ = await upkeep.stored()
-        await self._remove_orphans(store.stored_before(cutoff, _some_shards(images)))
+        shards, measurement = _some_shards(images), Measurement()
+        if await self._remove_orphans(store.stored_before(cutoff, shards), measurement):
+            with contextlib.suppress(RecordsFullError):
+                await self._keep_usage(measurement, len(SHARDS) / len(shards) if shards else 1.0)
         self.report.unfinished = await store.discard_unfinished(cutoff)
 
-    async def _remove_orphans(self, listing: AsyncIterator[list[str]]) -> None:
-        """Delete listed files that have no record, unless that is more than half of them.
+    async def _remove_orphans(
+        self, listing: AsyncIterator[Mapping[str, int]], measurement: Measurement
+    ) -> bool:
+        """Delete listed files that have no record, unless that is more than half of them. Measure the others.
 
-        Ids are random, so the first files in order of their ids are a fair sample.
+        Ids are random, so the first files in order of their ids are a fair sample. Return whether that
+        listed and measured everything.
         """
-        seen, found, held = 0, 0, list[str]()
-        async for keys in listing:
-            without_record = await find_without_record(self._engines.records, keys)
-            seen, found, held = seen + len(keys), found + len(without_record), held + without_record
+        seen, found, held, is_whole = 0, 0, list[str](), True
+        async for sizes in listing:
+            without_record = await self._measure(sizes, measurement)
+            seen, found, held = seen + len(sizes), found + len(without_record), held + without_record
             if len(held) > max(BATCH, safeguards.MASS):  # a large enough sample
                 if self._are_too_many(found, seen):
+                    is_whole = False
                     break
                 await self._delete_orphans(held)
                 held = []
             self._progress(self.report)
-        if not held:
-            return
+        if held:
+            await self._finish_orphans(held, found, seen)
+        return is_whole
+
+    async def _measure(self, sizes: Mapping[str, int], measurement: Measurement) -> list[str]:
+        """Add listed files to their projects' usage. Return the keys of those that have no record."""
+        ids = list({image_id_of(key) for key in sizes})
+        owners: dict[str, tuple[str, str]] = {}
+        for start in range(0, len(ids), BATCH):
+            owners |= await self._engines.usage.owners(ids[start : start + BATCH])
+        without_record: list[str] = []
+        for key, size in sizes.items():
+            if owner := owners.get(image_id_of(key)):
+                measurement.add(key, size, *owner)
+            else:
+                without_record.append(key)
+        return without_record
+
+    async def _keep_usage(self, measurement: Measurement, factor: float) -> None:
+        """Replace today's usage, scaled up if only some folders were listed, and forget old days."""
+        today = self._now // SECONDS_PER_DAY
+        await self._engines.usage.replace_day(today, measurement.scaled(factor), is_estimated=factor > 1)
+        await self._engines.usage.discard_days(today - USAGE_DAYS)
+
+    async def _finish_orphans(self, held: list[str], found: int, seen: int) -> None:
+        """Delete the last files without a record, or report why not."""
         if self._are_too_many(found, seen):
             deleted = f"only {self.report.orphans:,}" if self.report.orphans else "none"
             self.report.refused["orphans"] = (

@@ -26,6 +26,7 @@ from prshots.server.adapters.sql.images.totals import add_images
 from prshots.server.adapters.sql.review.histories import remember_images
 from prshots.server.domain.comparison.models import BaselineCommit, BaselinePeriod, Bases, ShotBase
 from prshots.server.domain.images.models import Image, ShotKey
+from prshots.server.domain.storage.models import Limits
 
 _NEAR_COMMITS = 5
 """How many of the listed commits to read completely. After that, few shots should be left to search one by
@@ -120,11 +121,11 @@ class SqlBaselines:
         with project_gone_as(UnauthorizedError("unauthorized")):
             return await self._database.write(record)
 
-    async def adopt(self, image: Image, branch: str) -> bool:
+    async def adopt(self, image: Image, branch: str, limits: Limits | None = None) -> bool:
         row = pointer(image, branch, own=False)
 
         def add(connection: Connection) -> None:
-            add_images(connection, [image])
+            add_images(connection, [image], {limits} if limits else ())
             connection.execute(insert(baselines).values(row))
             note_commits(connection, [row])
             remember_images(connection, [row])

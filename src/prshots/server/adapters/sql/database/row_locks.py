@@ -2,16 +2,24 @@
 
 SQLite has one writer at a time, so there these functions only read. On PostgreSQL, each statement sees
 everything committed before it started. So a transaction that marks images first locks the pull request's row,
-which every upload also updates. All transactions lock in the same order: the project, pull requests by key,
-images, totals. New images are inserted before that, but no other transaction can lock those yet.
+which every upload also updates. All transactions lock in the same order: organizations by key, the project,
+pull requests by key, images, totals. New images are inserted before the pull requests, but no other
+transaction can lock those yet.
 """
 
 from collections.abc import Collection
 
 from sqlalchemy import Connection, bindparam, select
 
-from prshots.server.adapters.sql.database.schema import images, projects, pulls
+from prshots.server.adapters.sql.database.schema import images, organizations, projects, pulls
 
+# Not the strongest lock, so new projects and accepted invitations don't wait.
+_ORGANIZATIONS = (
+    select(organizations.c.id)
+    .where(organizations.c.id.in_(bindparam("ids", expanding=True)))
+    .order_by(organizations.c.id)
+    .with_for_update(key_share=True)
+)
 _PROJECT = select(projects.c.id).where(projects.c.id == bindparam("project_id")).with_for_update()
 _PULL = (
     select(pulls.c.pr_number)
@@ -33,6 +41,14 @@ _PULLS_OF_IMAGES = select(
     .correlate(_of_images)
     .scalar_subquery()
 ).select_from(_of_images)
+
+
+def lock_organizations(connection: Connection, ids: Collection[str]) -> None:
+    """Wait for uploads in progress to organizations with a quota, and block new ones.
+
+    Their statements after this one see each other's bytes, so together they can't exceed the quota.
+    """
+    connection.execute(_ORGANIZATIONS, {"ids": list(ids)})
 
 
 def lock_project(connection: Connection, project_id: str) -> bool:

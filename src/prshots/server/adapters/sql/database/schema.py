@@ -616,6 +616,7 @@ webhook_deliveries = sa.Table(
 )
 
 # What a project's files took on a day (in days since 1970, UTC), by the kind of file. A sweep measures it.
+# `estimated`: the sweep listed only a part of a very large store.
 usage_by_day = sa.Table(
     "usage_by_day",
     metadata,
@@ -624,4 +625,5 @@ usage_by_day = sa.Table(
     sa.Column("kind", text(16), primary_key=True),
     sa.Column("files", sa.BigInteger, nullable=False),
     sa.Column("bytes", sa.BigInteger, nullable=False),
+    sa.Column("estimated", sa.Boolean, nullable=False),
 )

@@ -4,7 +4,7 @@
 2. A task commits batch after batch until the queue is empty.
 3. When it is its turn to write, a batch takes everything from the queue in the writing thread. It therefore
    includes images that arrive while another process writes.
-4. If the database refuses a batch, its images are committed one by one.
+4. If the database refuses a batch, or it doesn't fit into a quota, its images are committed one by one.
 """
 
 import asyncio
@@ -21,6 +21,7 @@ from prshots.server.adapters.sql.database.database import Database, is_refusal
 from prshots.server.adapters.sql.images.kept_replies import keep_replies
 from prshots.server.adapters.sql.images.totals import add_images
 from prshots.server.domain.images.models import Image, KeptReply
+from prshots.server.domain.storage.models import Limits
 
 
 class _Arriving(NamedTuple):
@@ -30,6 +31,7 @@ class _Arriving(NamedTuple):
     branch: str
     before: Image | None
     kept: KeptReply | None
+    limits: Limits | None
     done: asyncio.Future[bool]
 
     def finish(self, error: Exception | None = None, *, is_new: bool = True) -> None:
@@ -93,7 +95,7 @@ class _Batch:
         before_images = [arriving.before for arriving in members if arriving.before]
         arrived = before_images + [arriving.image for arriving in members]
         if arrived:
-            add_images(connection, arrived)
+            add_images(connection, arrived, {one.limits for one in members if one.limits})
             point_baselines(connection, [pointer(one.image, one.branch) for one in members if one.branch])
         return repeated
 
@@ -110,12 +112,21 @@ class ArrivingImages:
         if self._committing:
             await self._committing
 
-    async def add(self, image: Image, branch: str, before: Image | None, kept: KeptReply | None) -> bool:
-        """Add the image and return once it is committed. Raises RecordsError, RecordsUnsureError.
+    async def add(
+        self,
+        image: Image,
+        branch: str,
+        before: Image | None,
+        kept: KeptReply | None,
+        limits: Limits | None,
+    ) -> bool:
+        """Add the image and return once it is committed.
+
+        Raises RecordsError, RecordsUnsureError, QuotaReachedError.
 
         Return False without adding it if the key of `kept` already has a reply.
         """
-        arriving = _Arriving(image, branch, before, kept, asyncio.get_running_loop().create_future())
+        arriving = _Arriving(image, branch, before, kept, limits, asyncio.get_running_loop().create_future())
         self._queue.add(arriving)
         if self._committing is None:
             self._committing = asyncio.create_task(self._commit_all())

@@ -42,6 +42,7 @@ from prshots.server.domain.images.models import (
     ShotKey,
     ThumbnailState,
 )
+from prshots.server.domain.storage.models import Limits
 
 REMEMBERED_IMAGES = 8192
 """A comment mostly lists the same images as the previous one. All of them take 6 MB."""
@@ -113,10 +114,15 @@ class SqlImages:
         await self._database.close()
 
     async def add_image(
-        self, image: Image, branch: str = "", before: Image | None = None, kept: KeptReply | None = None
+        self,
+        image: Image,
+        branch: str = "",
+        before: Image | None = None,
+        kept: KeptReply | None = None,
+        limits: Limits | None = None,
     ) -> bool:
         with project_gone_as(UnauthorizedError("unauthorized")):  # its tokens are gone as well
-            return await self._arriving.add(image, branch, before, kept)
+            return await self._arriving.add(image, branch, before, kept, limits)
 
     async def keep_reply(self, kept: KeptReply) -> None:
         await self._database.write(lambda connection: keep_replies(connection, [kept]))

@@ -15,6 +15,7 @@ from prshots.server.adapters.sql.images.staging import add_staged
 from prshots.server.adapters.sql.images.totals import add_images
 from prshots.server.domain.images.models import BranchPlace, Image, PutUrl, StagedImage
 from prshots.server.domain.projects.models import Project
+from prshots.server.domain.storage.models import Limits
 
 _PLAIN = [field.name for field in fields(PutUrl) if field.name != "place"]
 _COLUMNS = [put_urls.c[name] for name in _PLAIN]
@@ -59,24 +60,26 @@ class SqlPutUrls:
         row = await self._database.first(_FIND, sha256=sha256, now=now)
         return _read_put_url(row) if row else None
 
-    async def use(self, put_url: PutUrl, image: Image, staged: StagedImage | None) -> bool:
+    async def use(
+        self, put_url: PutUrl, image: Image, staged: StagedImage | None, limits: Limits | None = None
+    ) -> bool:
         def record(connection: Connection) -> bool:
             if not connection.execute(_REMOVE, {"hashes": [put_url.sha256]}).rowcount:
                 return False
             if staged:
-                add_staged(connection, staged)
+                add_staged(connection, staged, limits)
             else:
-                add_images(connection, [image])
+                add_images(connection, [image], {limits} if limits else ())
             return True
 
         return await self._database.write(record)
 
-    async def use_before(self, put_url: PutUrl, before: Image) -> bool:
+    async def use_before(self, put_url: PutUrl, before: Image, limits: Limits | None = None) -> bool:
         def record(connection: Connection) -> bool:
             given = {"of": put_url.sha256, "before": before.id}
             if not connection.execute(_USE_BEFORE, given).rowcount:
                 return False
-            add_images(connection, [before])
+            add_images(connection, [before], {limits} if limits else ())
             return True
 
         return await self._database.write(record)

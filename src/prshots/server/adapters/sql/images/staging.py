@@ -14,6 +14,7 @@ from prshots.server.adapters.sql.images.kept_replies import keep_replies
 from prshots.server.adapters.sql.images.marks import schedule_images
 from prshots.server.adapters.sql.images.totals import add_images, count_moved
 from prshots.server.domain.images.models import NO_PULL_REQUEST, BranchPlace, Image, KeptReply, StagedImage
+from prshots.server.domain.storage.models import Limits
 
 _WITH_IMAGE = staged.join(
     images, sa.and_(images.c.id == staged.c.image_id, images.c.project_id == staged.c.project_id)
@@ -34,11 +35,13 @@ class SqlStaged:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def add(self, staged: StagedImage, kept: KeptReply | None = None) -> bool:
+    async def add(
+        self, staged: StagedImage, kept: KeptReply | None = None, limits: Limits | None = None
+    ) -> bool:
         def write(connection: sa.Connection) -> bool:
             if kept and keep_replies(connection, [kept]):
                 return False
-            add_staged(connection, staged)
+            add_staged(connection, staged, limits)
             return True
 
         with project_gone_as(UnauthorizedError("unauthorized")):
@@ -105,10 +108,10 @@ class SqlStaged:
         return await self._database.write(schedule)
 
 
-def add_staged(connection: sa.Connection, staged_image: StagedImage) -> None:
+def add_staged(connection: sa.Connection, staged_image: StagedImage, limits: Limits | None) -> None:
     image = staged_image.image
     arrived = [staged_image.before, image] if staged_image.before else [image]
-    add_images(connection, arrived)
+    add_images(connection, arrived, {limits} if limits else ())
     connection.execute(
         sa.insert(staged).values(
             image_id=image.id,

@@ -5,7 +5,7 @@ key order. Project totals come last, because all uploads and expiries of a proje
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, insert, text, update
@@ -13,7 +13,9 @@ from sqlalchemy import Connection, bindparam, insert, text, update
 from prshots.server.adapters.sql.columns import equal
 from prshots.server.adapters.sql.database.prepared import Prepared
 from prshots.server.adapters.sql.database.schema import images, project_totals, pulls
+from prshots.server.adapters.sql.storage.quota_check import lock_limited, require_within
 from prshots.server.domain.images.models import NO_PULL_REQUEST, SECONDS_PER_DAY, Image
+from prshots.server.domain.storage.models import Limits
 
 _SET_LATER = {"seq", "closed_at", "scheduled_at", "thumbnail", "diff_base"}
 _ADD_IMAGES = Prepared(insert(images))
@@ -66,8 +68,10 @@ _UNCOUNT_TOTALS = (
 )
 
 
-def add_images(connection: Connection, arrived: Sequence[Image]) -> None:
-    """Insert new images and count them."""
+def add_images(connection: Connection, arrived: Sequence[Image], limits: Collection[Limits] = ()) -> None:
+    """Insert new images and count them. Raises QuotaReachedError if they don't fit into the limits."""
+    if limits:
+        lock_limited(connection, limits)
     rows = [
         {name: value for name, value in image._asdict().items() if name not in _SET_LATER}
         for image in arrived
@@ -88,6 +92,8 @@ def add_images(connection: Connection, arrived: Sequence[Image]) -> None:
     if of_days:
         _COUNT_DAYS.run(connection, of_days)
     _COUNT_TOTALS.run(connection, of_pulls)
+    if limits:
+        require_within(connection, limits)
 
 
 def count_removed(connection: Connection, removed: Iterable[Sequence[Any]]) -> int:

@@ -10,6 +10,7 @@ from prshots.server.adapters.sql.audit import record
 from prshots.server.adapters.sql.columns import (
     ACTIVE,
     LONG_LIVED,
+    OF_ORGANIZATION,
     PROJECT,
     PROJECTS,
     TOKEN,
@@ -56,7 +57,7 @@ class SqlProjects:
         self._database = database
 
     async def add_project(self, project: Project) -> None:
-        row = {key: value for key, value in asdict(project).items() if key != "organization"}
+        row = {key: value for key, value in asdict(project).items() if key not in OF_ORGANIZATION}
 
         def add(connection: Connection) -> None:
             connection.execute(insert(projects).values(row))

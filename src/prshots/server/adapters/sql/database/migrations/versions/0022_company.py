@@ -122,5 +122,6 @@ def upgrade() -> None:
         sa.Column("kind", text(16), primary_key=True),
         sa.Column("files", sa.BigInteger, nullable=False),
         sa.Column("bytes", sa.BigInteger, nullable=False),
+        sa.Column("estimated", sa.Boolean, nullable=False, server_default=sa.false()),
         sa.Index("usage_by_day_day", "day"),
     )

@@ -1,0 +1,1 @@
+"""Storage: quotas, and what is stored."""

@@ -1,0 +1,108 @@
+"""Quotas, and what a project's files take."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from prshots.contract.object_names import CLOSEUP_EXTS, DIFF_EXT, THUMBNAIL_EXT
+
+MAX_QUOTA_BYTES = 2**60
+
+
+class Limits(NamedTuple):
+    """How many bytes a project and its organization may store. 0 means no limit."""
+
+    organization_id: str
+    project_id: str
+    of_organization: int
+    of_project: int
+
+
+class Stored(NamedTuple):
+    """How many bytes count towards the quotas of an organization and of one of its projects."""
+
+    in_organization: int
+    in_project: int
+
+
+@dataclass(frozen=True, slots=True)
+class QuotaUse:
+    """A quota that applies, and how much of it is used."""
+
+    of: Literal["organization", "project"]
+    bytes: int
+    limit: int
+
+
+@dataclass(frozen=True, slots=True)
+class QuotaHolder:
+    """An organization or project, for the operator. `quota_bytes` is None for the service's default."""
+
+    id: str
+    name: str
+    images: int
+    bytes: int
+    quota_bytes: int | None
+
+
+FileKind = Literal["images", "before", "staged", "baselines", "thumbnails", "differences", "closeups"]
+
+_DERIVED: dict[str, FileKind] = {
+    THUMBNAIL_EXT: "thumbnails",
+    DIFF_EXT: "differences",
+    **dict.fromkeys(CLOSEUP_EXTS, "closeups"),
+}
+_UPLOADED: dict[str, FileKind] = {
+    "pull_request": "images",
+    "before": "before",
+    "staged": "staged",
+    "baseline": "baselines",
+}
+
+
+def file_kind(key: str, image_kind: str) -> FileKind:
+    """Return what the file with this key is, for an image of this kind."""
+    ext = key.rpartition("/")[2].partition(".")[2]
+    return _DERIVED.get(ext) or _UPLOADED[image_kind]
+
+
+class Measured(NamedTuple):
+    """What the files of one kind took in a project."""
+
+    project_id: str
+    kind: str
+    files: int
+    bytes: int
+
+
+class Measurement:
+    """Adds up listed files by project and kind."""
+
+    def __init__(self) -> None:
+        self._files: Counter[tuple[str, FileKind]] = Counter()
+        self._bytes: Counter[tuple[str, FileKind]] = Counter()
+
+    def add(self, key: str, size: int, project_id: str, image_kind: str) -> None:
+        place = project_id, file_kind(key, image_kind)
+        self._files[place] += 1
+        self._bytes[place] += size
+
+    def scaled(self, factor: float) -> list[Measured]:
+        """Return the sums, for a listing that saw one of `factor` files, in a fixed order."""
+        return [
+            Measured(*place, round(self._files[place] * factor), round(self._bytes[place] * factor))
+            for place in sorted(self._files)
+        ]
+
+
+class UsageDay(NamedTuple):
+    """What all files took on a day (in days since 1970, UTC), by kind: a number of files, and bytes."""
+
+    day: int
+    kinds: Mapping[str, tuple[int, int]]
+    is_estimated: bool
+
+    @property
+    def bytes(self) -> int:
+        return sum(size for _, size in self.kinds.values())

@@ -1,0 +1,50 @@
+"""The ports for quotas and usage, with the errors that each call raises."""
+
+from collections.abc import Collection, Sequence
+from typing import Protocol
+
+from prshots.server.domain.storage.models import Limits, Measured, QuotaHolder, Stored, UsageDay
+
+
+class QuotaRecords(Protocol):
+    """The quotas that the operator set. Raises RecordsError. Writing also raises RecordsFullError.
+
+    The records of images check quotas: in the transaction that adds an image, so they are exact.
+    """
+
+    async def stored(self, limits: Limits) -> Stored:
+        """Return how many bytes are stored. Reads only what `limits` limits; the rest is 0."""
+
+    async def total(self, organization_id: str) -> tuple[int, int]:
+        """Return how many images and bytes an organization has stored."""
+
+    async def organizations(self, after: tuple[int, str] | None, limit: int) -> list[QuotaHolder]:
+        """Return organizations, largest (bytes, id) first."""
+
+    async def projects(
+        self, organization_id: str, after: tuple[int, str] | None, limit: int
+    ) -> list[QuotaHolder]:
+        """Return the projects of an organization, largest (bytes, id) first."""
+
+    async def set_organization(self, organization_id: str, quota_bytes: int | None) -> bool:
+        """Set a quota. Return False if there is no such organization."""
+
+    async def set_project(self, project_id: str, quota_bytes: int | None) -> bool: ...
+
+
+class UsageRecords(Protocol):
+    """What the store had each day. Raises RecordsError. Writing also raises RecordsFullError."""
+
+    async def owners(self, image_ids: Collection[str]) -> dict[str, tuple[str, str]]:
+        """Return the project and the kind of each image that has a record."""
+
+    async def replace_day(self, day: int, measured: Sequence[Measured], *, is_estimated: bool) -> None:
+        """Replace what was measured on this day. Ignores projects that no longer exist."""
+
+    async def discard_days(self, before: int) -> None:
+        """Remove what was measured before this day."""
+
+    async def of_project(self, project_id: str, since_day: int) -> list[UsageDay]:
+        """Return the measured days, oldest first."""
+
+    async def of_organization(self, organization_id: str, since_day: int) -> list[UsageDay]: ...
