@@ -247,6 +247,8 @@ def walk(context: BrowserContext, web: str, places: dict[str, str], look: str) -
         "setup": f"{shop}/setup",
         "usage": f"{shop}/usage",
         "organization": f"{web}/organizations/{places['organization']}",
+        "organization-usage": f"{web}/organizations/{places['organization']}/usage",
+        "installation": f"{web}/installation",
         "audit": f"{web}/organizations/{places['organization']}/audit",
         "not-found": f"{web}/nothing",
     }.items():

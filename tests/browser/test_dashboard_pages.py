@@ -595,6 +595,7 @@ def addresses(service: Service, ann: Person) -> dict[str, str]:
         "own organization": f"/organizations/{ann.organization_id}",
         "organization": f"/organizations/{team}",
         "audit log": f"/organizations/{team}/audit",
+        "organization's usage": f"/organizations/{ann.organization_id}/usage",
         "not found": "/nothing/here",
         "not theirs": "/projects/0000000000000000",
     }

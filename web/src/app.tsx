@@ -1,6 +1,7 @@
 import type { ComponentChild } from "preact";
 import { AuditPage } from "./audit/audit-page";
 import { BaselinesPage } from "./baselines/baselines-page";
+import { InstallationPage } from "./installation/installation-page";
 import { JoinPage } from "./join/join-page";
 import { useLive } from "./lib/live";
 import { MeContext } from "./lib/me";
@@ -26,6 +27,7 @@ import { SignInPage } from "./sign-in/sign-in-page";
 import { StagedPage } from "./staged/staged-page";
 import { TokensPage } from "./tokens/tokens-page";
 import { ConfirmHost, FailedPage, Loading, Toasts } from "./ui";
+import { OrganizationUsagePage } from "./usage/organization-usage-page";
 import { UsagePage } from "./usage/usage-page";
 
 /** The gallery uses the whole width of a large screen. */
@@ -75,6 +77,9 @@ function pageAt(path: string): ComponentChild {
   if (organization) return <OrganizationPage key={path} organizationId={organization.id} />;
   const audit = match("/organizations/:id/audit", path);
   if (audit) return <AuditPage key={path} organizationId={audit.id} />;
+  const usage = match("/organizations/:id/usage", path);
+  if (usage) return <OrganizationUsagePage key={path} organizationId={usage.id} />;
+  if (path === "/installation") return <InstallationPage />;
   const pull = match(PULL, path);
   if (pull) return inProject(pull.id, pullPage(path, pull.id, pull.n));
   const project = match("/projects/:id", path);

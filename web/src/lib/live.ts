@@ -12,6 +12,7 @@ import type {
   MemberList,
   ProjectList,
   PullRequestList,
+  QuotaHolders,
   SharedChanges,
   ShotList,
   StagedList,
@@ -50,8 +51,9 @@ type Lists = Omit<
     BaselineHistory &
     StagedList &
     TokenList &
-    MemberList,
-  "next" | "branches"
+    MemberList &
+    QuotaHolders,
+  "next" | "branches" | "default_bytes"
 >;
 type Item<K extends keyof Lists> = Lists[K][number];
 

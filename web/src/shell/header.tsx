@@ -63,6 +63,15 @@ function AccountMenu({ me }: { me: Me }) {
             </li>
           ))}
         </ul>
+        {me.operator && (
+          <ul>
+            <li>
+              <Link href="/installation" onClick={() => menu.current?.hidePopover()}>
+                Installation
+              </Link>
+            </li>
+          </ul>
+        )}
         <ThemeSwitch />
         <ul>
           <li>

@@ -9,6 +9,7 @@ export * from "./icons";
 export { Menu } from "./menu";
 export { Mono, Time } from "./mono-and-time";
 export { OrganizationHead, PageHead, ProjectHead } from "./page-head";
+export { QuotaBanner, QuotaBars } from "./quotas";
 export { SearchField } from "./search-field";
 export { Empty, Failed, FailedPage, Loading } from "./states";
 export { Toasts, toast } from "./toast";

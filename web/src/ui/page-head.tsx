@@ -3,6 +3,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { includesRole } from "../lib/roles";
 import { Link, takeFocus } from "../lib/router";
 import type { Organization, Project, Role } from "../lib/types";
+import { QuotaBanner } from "./quotas";
 
 interface Crumb {
   href: string;
@@ -74,6 +75,7 @@ const PROJECT_TABS = [
 
 const ORGANIZATION_TABS = [
   { id: "members", path: "", label: "Members" },
+  { id: "usage", path: "/usage", label: "Usage" },
   { id: "audit", path: "/audit", label: "Audit log", needs: "owner" },
 ] as const satisfies readonly Tab[];
 
@@ -129,6 +131,9 @@ export function ProjectHead({ projectId, project, current, actions }: ProjectHea
     <>
       <PageHead title={project?.name ?? "…"} part={part} crumbs={crumbs} actions={actions} />
       <Tabs {...tabs} role={project?.role ?? "viewer"} />
+      {project && includesRole(project.role, "maintainer") && current !== "usage" && (
+        <QuotaBanner base={`/projects/${projectId}`} />
+      )}
     </>
   );
 }
@@ -149,6 +154,9 @@ export function OrganizationHead({ organization, current, children }: Organizati
         {children}
       </PageHead>
       <Tabs {...tabs} base={`/organizations/${organization.id}`} role={organization.role} />
+      {includesRole(organization.role, "maintainer") && current !== "usage" && (
+        <QuotaBanner base={`/organizations/${organization.id}`} />
+      )}
     </>
   );
 }

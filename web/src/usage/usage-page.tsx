@@ -2,18 +2,13 @@ import { formatBytes, formatCount, formatNumber } from "../lib/format";
 import { useLive } from "../lib/live";
 import { Link, useLocation } from "../lib/router";
 import type { Project, PullRequest, Usage } from "../lib/types";
-import { Bars, Choice, Empty, Failed, FailedPage, Loading, ProjectHead } from "../ui";
+import { Bars, Choice, Empty, Failed, FailedPage, Loading, ProjectHead, QuotaBars } from "../ui";
+import { MeasuredFiles } from "./measured-files";
+import { daysFrom, RANGES } from "./ranges";
 import { groupDays, sum, type UploadPeriod } from "./upload-periods";
 
-const RANGES = [
-  { id: "30", label: "30 days" },
-  { id: "90", label: "90 days" },
-  { id: "365", label: "1 year" },
-] as const;
-
 export function UsagePage({ projectId }: { projectId: string }) {
-  const daysInUrl = useLocation().query.get("days");
-  const days = RANGES.find(({ id }) => id === daysInUrl)?.id ?? "90";
+  const days = daysFrom(useLocation().query);
   const project = useLive<Project>(`/projects/${projectId}`);
   const usage = useLive<Usage>(`/projects/${projectId}/usage?days=${days}`);
   if (project.error && !project.data) return <FailedPage error={project.error} retry={project.refresh} />;
@@ -24,6 +19,7 @@ export function UsagePage({ projectId }: { projectId: string }) {
       {usage.error && !usage.data && <Failed error={usage.error} retry={usage.refresh} />}
       {usage.data && (
         <>
+          <QuotaBars base={`/projects/${projectId}`} />
           <Stored usage={usage.data} projectId={projectId} />
           <section class="section">
             <div class="usage-head">
@@ -38,6 +34,7 @@ export function UsagePage({ projectId }: { projectId: string }) {
             </div>
             <Charts usage={usage.data} />
           </section>
+          <MeasuredFiles measured={usage.data.measured} days={Number(days)} />
         </>
       )}
     </>
