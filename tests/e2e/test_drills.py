@@ -11,6 +11,8 @@ from drills.kill import KillDrill
 from drills.move import MoveDrill, running_movable_site
 from drills.outbox import SETTINGS as CONNECTED
 from drills.outbox import Commit, OutboxDrill, SlowForge, wrong_order
+from drills.quota import SETTINGS as LIMITED
+from drills.quota import QuotaDrill
 from drills.requests import SETTINGS, RequestsDrill
 from drills.sites import running_site
 from drills.urls import prepared_drill
@@ -24,7 +26,7 @@ KILLS = {"embedded": 5, "shared": 10}
 PAUSE_SECONDS = 1.0
 """Between two requests of a client, at most: most of the time goes into starting what was killed."""
 
-COMPARISONS, OUTBOX_KILLS = 2, 4
+COMPARISONS, OUTBOX_KILLS, QUOTA_KILLS = 2, 4, 4
 SEED = 12
 REQUESTS, URLS = 3_000, 5_000
 
@@ -70,6 +72,14 @@ def test_killed_processes_send_no_status_after_a_newer_one(tmp_path: Path, seed:
         result = OutboxDrill(site, forge, OUTBOX_KILLS, seed).run("embedded")
     assert result.violations == 0, result
     assert result.figures["statuses"] > OUTBOX_KILLS
+
+
+def test_killed_uploads_never_exceed_a_quota(tmp_path: Path, seed: int) -> None:
+    with running_site("embedded", tmp_path, LIMITED) as site:
+        result = QuotaDrill(site, QUOTA_KILLS, seed).run("embedded")
+    assert result.violations == 0, result
+    assert result.figures["uploads refused"] > 0
+    assert result.figures["exact fits"] > 0
 
 
 RUNNING, TWO, ONE, DONE = (
