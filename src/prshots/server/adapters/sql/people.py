@@ -20,6 +20,8 @@ from prshots.server.adapters.sql.database.schema import (
     sessions,
     tokens,
     users,
+    webhook_deliveries,
+    webhooks,
 )
 from prshots.server.domain.audit.models import Action
 from prshots.server.domain.people.models import Invitation, LoginState, Member, Session, User
@@ -149,7 +151,7 @@ class SqlPeople:
     async def remove_organization(self, organization_id: str) -> None:
         def remove(connection: sa.Connection) -> None:
             _lock(connection, organizations, organization_id)
-            for table in (invitations, members):
+            for table in (invitations, members, webhooks, webhook_deliveries):
                 connection.execute(sa.delete(table).where(table.c.organization_id == organization_id))
             removing = sa.delete(organizations).where(organizations.c.id == organization_id)
             name = connection.execute(removing.returning(organizations.c.name)).scalar()

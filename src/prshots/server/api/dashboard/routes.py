@@ -9,6 +9,7 @@ from prshots.server.api.dashboard import (
     projects,
     pull_requests,
     quarantines,
+    webhooks,
     zip_download,
 )
 from prshots.server.api.dashboard.routing import DashboardRoute
@@ -23,4 +24,5 @@ ROUTES: tuple[DashboardRoute, ...] = (
     *credentials.ROUTES,
     *quarantines.ROUTES,
     *connections.ROUTES,
+    *webhooks.ROUTES,
 )

@@ -43,6 +43,7 @@ from prshots.server.domain.projects.models import Project, Role
 from prshots.server.domain.projects.service import Projects
 from prshots.server.domain.review.noise_service import Noise
 from prshots.server.domain.review.service import Reviews
+from prshots.server.domain.webhooks.ports import WebhookReceivers, WebhookRecords
 from prshots.server.http.headers import names_tag
 from prshots.server.http.json_response import json_bytes
 
@@ -78,6 +79,11 @@ class DashboardServices:
     trusts: Trusts
     connections: ConnectionRecords
     forges: ConnectedForges
+    webhooks: WebhookRecords
+    receivers: WebhookReceivers
+    wake_webhooks: Callable[[], None]
+    """Called after a request that makes a message due."""
+
     organizations: Organizations
     audit: AuditRecords
     overview: Overview

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from prshots.contract.forge_kinds import ForgeKind
 from prshots.server.domain.projects.models import Project
@@ -15,6 +15,9 @@ class Connection:
 
     `secret` is the token, encrypted with the signing key `kid`. Both are empty for the operator's GitHub App.
     """
+
+    about: ClassVar = "the connection's token"
+    remedy: ClassVar = "enter the token again"
 
     project_id: str
     forge: ForgeKind
@@ -28,6 +31,11 @@ class Connection:
     @property
     def uses_app(self) -> bool:
         return not self.secret
+
+    @property
+    def bound_to(self) -> str:
+        """What the encrypted token belongs to: it can't be decrypted for anything else."""
+        return f"{self.project_id}\0{self.api_url}"
 
 
 class DeliveryKind(StrEnum):

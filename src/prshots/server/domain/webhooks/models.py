@@ -60,10 +60,11 @@ class Webhook:
     format: Format
     events: Sequence[Event]
     secrets: Sequence[WebhookSecret]
-    """The current one, and while a rotation overlaps, the one before."""
+    """The current one, and the one before, which signs until `old_until`."""
 
     created_by: str
     created_at: int
+    old_until: int = 0
     sent_at: int | None = None
     failing_since: int | None = None
     disabled_at: int | None = None
@@ -82,8 +83,7 @@ class QueueKey(NamedTuple):
 class Message:
     """One message. `cause` was recorded with its cause. `body` is empty until the first attempt.
 
-    `attempts` includes the current one. `sent_gate` is the gate's state that the webhook last sent about the
-    pull request, or empty.
+    `attempts` includes the current one.
     """
 
     id: str
@@ -123,8 +123,7 @@ class Receipt(NamedTuple):
     is_gone: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Delivery:
+class Delivery(NamedTuple):
     """A message in the webhook's list. It waits until `due_at`, if it has that."""
 
     seq: int

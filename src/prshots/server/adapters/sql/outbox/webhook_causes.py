@@ -8,7 +8,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from prshots.server.domain.webhooks.models import Event
+from prshots.server.domain.webhooks.models import Event, Webhook
 
 _RECEIVERS = sa.text(
     "SELECT id, organization_id, events FROM webhooks WHERE disabled_at IS NULL AND organization_id = "
@@ -31,7 +31,7 @@ def note_event(
     organization_id: str = "",
     project_id: str = "",
     pr_number: int = 0,
-    cause: Cause | Callable[[], Cause] = lambda: {},
+    cause: Cause | Callable[[], Cause] = dict,
 ) -> None:
     """Record an event for every webhook that sends it. Call this in the transaction of its cause.
 
@@ -42,15 +42,16 @@ def note_event(
     receivers = [row for row in connection.execute(_RECEIVERS, place) if event in row.events.split(",")]
     if receivers:
         told = json.dumps(cause() if callable(cause) else cause)
-        connection.execute(_ADD, [delivery_row(each, event, project_id, pr_number, told) for each in receivers])
+        rows = [_row(each, event, project_id, pr_number, told) for each in receivers]
+        connection.execute(_ADD, rows)
 
 
-def note_test(connection: sa.Connection, webhook: Any) -> None:  # noqa: ANN401 - a row of the table
+def note_test(connection: sa.Connection, webhook: Webhook) -> None:
     """Record a test message of this webhook alone."""
-    connection.execute(_ADD, delivery_row(webhook, Event.TEST, webhook.project_id, 0, "{}"))
+    connection.execute(_ADD, _row(webhook, Event.TEST, webhook.project_id, 0, "{}"))
 
 
-def delivery_row(webhook: Any, event: Event, project_id: str, pr_number: int, cause: str) -> dict[str, object]:  # noqa: ANN401 - a row of the table
+def _row(webhook: Any, event: Event, project_id: str, pr_number: int, cause: str) -> dict[str, object]:  # noqa: ANN401 - or a row
     return {
         "id": f"msg_{secrets.token_hex(16)}",
         "webhook_id": webhook.id,
