@@ -31,6 +31,7 @@ HEAD = """/**
  * Generated from src/prshots/server/api: change the types there and run `make format`.
  */
 """
+MAX_LINE = 110
 _ENUMS = (
     Action,
     ActorKind,
@@ -60,7 +61,7 @@ _PLAIN = {str: "string", int: "number", float: "number", bool: "boolean", NoneTy
 
 def generate() -> str:
     """Return the whole file: the enums, and an interface for each TypedDict and reply."""
-    enums = (f"export type {enum.__name__} = {_literals(enum)};\n" for enum in _ENUMS)
+    enums = map(_enum, _ENUMS)
     interfaces = (
         _interface(getattr(module, node.name), node)
         for module in (replies, view_types, login)
@@ -109,6 +110,12 @@ def _typescript(hint: Any) -> str:  # noqa: ANN401 - any type
     if origin is dict and inner[0] is str:
         return f"Record<string, {_typescript(inner[1])}>"
     raise TypeError(f"{hint} has no TypeScript type: add it to web/make_types.py")
+
+
+def _enum(enum: type[Enum]) -> str:
+    """Return the type in one line, or like Biome in one line per value."""
+    line = f"export type {enum.__name__} = {_literals(enum)};\n"
+    return line if len(line) <= MAX_LINE + 1 else line.replace(" = ", " =\n  | ").replace('" | "', '"\n  | "')
 
 
 def _literals(values: Any) -> str:  # noqa: ANN401 - an enum class or a tuple

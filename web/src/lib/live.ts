@@ -15,6 +15,7 @@ import type {
   ShotList,
   StagedList,
   TokenList,
+  WebhookDeliveries,
 } from "./types";
 
 export { connection } from "./poller";
@@ -49,6 +50,7 @@ type Lists = Omit<
     BaselineHistory &
     StagedList &
     TokenList &
+    WebhookDeliveries &
     MemberList,
   "next" | "branches"
 >;

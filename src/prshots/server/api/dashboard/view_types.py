@@ -514,6 +514,8 @@ class WebhookView(TypedDict):
     id: str
     project_id: str | None
     """Null for all projects of the organization."""
+    project: str
+    """The project's name, or empty."""
     url: str
     format: Format
     events: Sequence[Event]

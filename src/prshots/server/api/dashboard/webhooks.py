@@ -40,7 +40,7 @@ async def create(call: Call) -> view_types.NewWebhookView:
     empty = Webhook(webhook_id, organization.id, project_id, "", Format.STANDARD, (), (secret,), by, now)
     webhook = await _with_settings(call, empty, body)
     await call.services.webhooks.add(webhook, MAX_WEBHOOKS)
-    return {"webhook": _view(webhook), "secret": plain}
+    return {"webhook": _view(await call.services.webhooks.find(organization.id, webhook_id)), "secret": plain}
 
 
 async def change(call: Call) -> view_types.WebhookView:
@@ -118,6 +118,7 @@ def _view(webhook: Webhook) -> view_types.WebhookView:
     return {
         "id": webhook.id,
         "project_id": webhook.project_id or None,
+        "project": webhook.project,
         "url": webhook.url,
         "format": webhook.format,
         "events": webhook.events,

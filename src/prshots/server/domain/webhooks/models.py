@@ -68,6 +68,8 @@ class Webhook:
     sent_at: int | None = None
     failing_since: int | None = None
     disabled_at: int | None = None
+    project: str = ""
+    """The project's name."""
 
 
 class QueueKey(NamedTuple):

@@ -383,7 +383,9 @@ def _note_gate(
             pr_number=request.pr_number,
             cause=lambda: _told(connection, key, state),
         )
-    mark_due(connection, request.project_id, request.pr_number, now, comment_in=JOB_SECONDS)
+    is_running = state is ComparisonState.RUNNING
+    place = (request.project_id, request.pr_number)
+    mark_due(connection, *place, now, comment_in=JOB_SECONDS, is_running=is_running)
 
 
 def _told(connection: sa.Connection, key: Mapping[str, object], state: ComparisonState) -> dict[str, object]:

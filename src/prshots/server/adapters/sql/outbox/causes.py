@@ -35,7 +35,13 @@ JOB_SECONDS = 30
 
 
 def mark_due(
-    connection: sa.Connection, project_id: str, pr_number: int, now: int, *, comment_in: int = 0
+    connection: sa.Connection,
+    project_id: str,
+    pr_number: int,
+    now: int,
+    *,
+    comment_in: int = 0,
+    is_running: bool = False,
 ) -> None:
     """Record that the pull request's status, comment and gate may have changed.
 
@@ -46,7 +52,8 @@ def mark_due(
     given = {"project_id": project_id, "pr_number": pr_number, "now": now}
     due = {"comment": now + comment_in, "status": now}
     connection.execute(_MARK, [given | {"kind": kind, "due_at": due_at} for kind, due_at in due.items()])
-    note_event(connection, Event.GATE, project_id=project_id, pr_number=pr_number)
+    if not is_running:  # the end of the comparison is another cause
+        note_event(connection, Event.GATE, project_id=project_id, pr_number=pr_number)
 
 
 def mark_newest_due(connection: sa.Connection, project_id: str, limit: int, now: int) -> None:

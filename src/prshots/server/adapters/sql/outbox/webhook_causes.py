@@ -35,7 +35,7 @@ def note_event(
 ) -> None:
     """Record an event for every webhook that sends it. Call this in the transaction of its cause.
 
-    An event of a project also goes to the webhooks of its organization. `cause` becomes part of the message. A
+    An event of a project also goes to webhooks of its organization. `cause` becomes part of the message. A
     function is called only if there is a webhook.
     """
     place = {"organization_id": organization_id, "project_id": project_id}

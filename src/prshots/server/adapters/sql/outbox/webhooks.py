@@ -24,18 +24,23 @@ _ROW = webhook_deliveries.c
 _DELIVERY = [_ROW[name] for name in Delivery._fields]
 
 
+_WEBHOOKS = sa.select(webhooks, projects.c.name.label("project")).select_from(
+    webhooks.outerjoin(projects, projects.c.id == webhooks.c.project_id)
+)
+
+
 class SqlWebhooks:
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def webhooks(self, organization_id: str) -> list[Webhook]:
-        query = sa.select(webhooks).where(webhooks.c.organization_id == organization_id)
+        query = _WEBHOOKS.where(webhooks.c.organization_id == organization_id)
         rows = await self._database.rows(query.order_by(webhooks.c.created_at, webhooks.c.id))
         return list(map(webhook_from, rows))
 
     async def find(self, organization_id: str, webhook_id: str) -> Webhook:
         this = equal(webhooks, id=webhook_id, organization_id=organization_id)
-        return webhook_from(_found(await self._database.first(sa.select(webhooks).where(*this))))
+        return webhook_from(_found(await self._database.first(_WEBHOOKS.where(*this))))
 
     async def add(self, webhook: Webhook, most: int) -> None:
         of_organization = webhooks.c.organization_id == webhook.organization_id
@@ -160,6 +165,7 @@ def webhook_from(row: Any) -> Webhook:  # noqa: ANN401 - a row of the table
         row.sent_at,
         row.failing_since,
         row.disabled_at,
+        getattr(row, "project", None) or "",
     )
 
 
