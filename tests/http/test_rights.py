@@ -8,6 +8,7 @@ from typing import NamedTuple
 import httpx
 import pytest
 
+from prshots.server.api.dashboard import webhooks
 from prshots.server.api.dashboard.routes import ROUTES
 from support.drawn_pages import drawn_page, sha
 from support.http_server import answering, as_json
@@ -33,7 +34,20 @@ CONNECT = ("PUT", "/projects/{project_id}/connection")
 DISCONNECT = ("DELETE", "/projects/{project_id}/connection")
 OF_MEMBER = {CHANGE_MEMBER, REMOVE_MEMBER, TOKENS_OF_MEMBER}
 AUDIT = {("GET", f"/organizations/{{organization_id}}/audit{export}") for export in ("", "/export")}
-OWNERS_ONLY = {*AUDIT, DELETE_PROJECT, DELETE_ORGANIZATION, INVITE, *OF_MEMBER, CONNECT, DISCONNECT}
+WEBHOOKS = {(route.method, route.path) for route in webhooks.ROUTES}
+ADD_WEBHOOK = ("POST", "/organizations/{organization_id}/webhooks")
+CHANGE_WEBHOOK = ("PUT", "/organizations/{organization_id}/webhooks/{webhook_id}")
+HOOK: dict[str, object] = {"url": "http://127.0.0.1:9/", "format": "slack", "events": ["gate"]}
+OWNERS_ONLY = {
+    *AUDIT,
+    *WEBHOOKS,
+    DELETE_PROJECT,
+    DELETE_ORGANIZATION,
+    INVITE,
+    *OF_MEMBER,
+    CONNECT,
+    DISCONNECT,
+}
 BODIES: dict[tuple[str, str], dict[str, object]] = {
     ("POST", "/organizations"): {"name": "new"},
     ("POST", "/projects"): {"name": "new"},
@@ -50,6 +64,8 @@ BODIES: dict[tuple[str, str], dict[str, object]] = {
     CHANGE_MEMBER: {"role": "maintainer"},
     CONNECT: {"forge": "gitea", "url": "", "repository": "acme/shop", "token": "t0ken"},
     DECIDE: {"decision": "approved"},
+    ADD_WEBHOOK: HOOK,
+    CHANGE_WEBHOOK: HOOK,
 }
 NOWHERE = {
     "project_id": "0" * 16,
@@ -59,6 +75,8 @@ NOWHERE = {
     "trust_id": "0" * 12,
     "quarantine_id": "0" * 12,
     "member_id": "0" * 16,
+    "webhook_id": "0" * 16,
+    "delivery_id": "msg_0",
     "pr_number": "7",
 }
 ALL = [(route.method, route.path) for route in ROUTES]
@@ -143,6 +161,10 @@ def _made(service: Service, people: tuple[Person, Person, Person], forge_url: st
         image = upload(client, AFTER, **CART).json()["id"]
         (shot,) = project_client.compare("2", "1")["shots"]
         project_client.build("3", home=BEFORE)
+    webhook = owner.ask("POST", ADD_WEBHOOK[1].format(organization_id=organization), **HOOK).json()["webhook"]
+    hook_path = f"/organizations/{organization}/webhooks/{webhook['id']}"
+    owner.ask("POST", f"{hook_path}/test")
+    (delivery,) = owner.get_json(f"{hook_path}/deliveries")["deliveries"]
     quarantine = owner.ask("POST", QUARANTINE[1].format(project_id=project), **QUARANTINED).json()
     places = {
         "project_id": project,
@@ -152,6 +174,8 @@ def _made(service: Service, people: tuple[Person, Person, Person], forge_url: st
         "trust_id": trust["id"],
         "quarantine_id": quarantine["id"],
         "member_id": member.user_id,
+        "webhook_id": webhook["id"],
+        "delivery_id": delivery["id"],
         "pr_number": "7",
     }
     return World(service, *people, places, forge_url, {key: shot[key] for key in PAIR})
@@ -171,6 +195,8 @@ def untouched(world: World) -> None:
     (token,) = owner.get_json(f"/projects/{places['project_id']}/tokens")["tokens"]
     assert token["revoked_at"] is None
     assert owner.get_json(f"/projects/{places['project_id']}/connection") == {"connection": None}
+    (webhook,) = owner.get_json(f"/organizations/{places['organization_id']}/webhooks")["webhooks"]
+    assert (webhook["id"], webhook["old_secret_until"]) == (places["webhook_id"], None)
     (trust,) = owner.get_json(f"/projects/{places['project_id']}/trusts")["trusts"]
     assert trust["claims"] == CLAIMS
     (quarantine,) = owner.get_json(f"/projects/{places['project_id']}/quarantines")["quarantines"]

@@ -135,6 +135,7 @@ def test_examples_in_the_docs_have_the_fields_of_real_messages(shop: Shop, recei
     webhook, _ = shop.webhook(receiver.url, events=["quota"])
     shop.decide(shop.compare(), "approved")
     shop.owner.ask("POST", f"{webhook}/test")
+    receiver.wait_for("decided")  # the images are still there, so it has the gate
     with shop.service.client(shop.owner.token(shop.project)) as client:
         client.post("/v1/expire", json={"pr_number": 7}).raise_for_status()
     blocks = re.findall(r"```json\n(.*?)```", EXAMPLES.read_text(), re.DOTALL)
@@ -217,24 +218,35 @@ def test_a_redirect_is_a_failure_and_is_not_followed(shop: Shop, receiver: Recei
         assert inside.received == []
 
 
-@pytest.mark.parametrize("wanted", ["slack", "teams"])
-def test_hostile_names_stay_text_in_chats(shop: Shop, receiver: Receiver, wanted: str) -> None:
-    shop.webhook(receiver.url, format=wanted, events=["expired"])
+def test_hostile_names_stay_text_in_chats(shop: Shop, receiver: Receiver) -> None:
     name = "<!channel> & [x](https://evil.example) @here"
-    shop.compare()
-    with shop.service.client(shop.owner.token(shop.project)) as client:
-        client.post("/v1/pulls/7", json={"title": name})
-        client.post("/v1/describe", json={"pr_number": 7, "title": name})
-        client.post("/v1/expire", json={"pr_number": 7}).raise_for_status()
-    wait_until(lambda: receiver.received, "the message")
-    message = receiver.received[0].message
-    if wanted == "slack":
-        (block,) = message["blocks"]
-        assert block["type"] == "rich_text"
-        assert "<" not in message["text"]
-    else:
-        (attachment,) = message["attachments"]
-        assert [part["type"] for part in attachment["content"]["body"]] == ["RichTextBlock"] * 2
+    renamed = shop.owner.ask(
+        "PATCH", f"/projects/{shop.project}", name="<!channel> [x](https://evil.example)"
+    )
+    assert renamed.status_code in {200, 400}, renamed.text
+    shop.webhook(receiver.url, format="teams", events=["decided"])
+    with receiving() as slack:
+        shop.webhook(slack.url, format="slack", events=["decided"])
+        shot = shop.compare()
+        reply = shop.owner.ask(
+            "POST",
+            f"/projects/{shop.project}/pulls/7/decisions",
+            decision="rejected",
+            pairs=[{key: shot[key] for key in PAIR}],
+            note=name,
+        )
+        assert reply.status_code == 200, reply.text
+        wait_until(lambda: slack.received and receiver.received, "the messages")
+        (block,) = slack.received[0].message["blocks"]
+        text = slack.received[0].message["text"]
+    assert [part["type"] for part in block["elements"][0]["elements"]] == ["text", "text", "link"]
+    assert name in block["elements"][0]["elements"][1]["text"]
+    assert "&lt;!channel&gt; &amp;" in text
+    assert "<" not in text
+    (attachment,) = receiver.received[0].message["attachments"]
+    lines = attachment["content"]["body"]
+    assert [line["type"] for line in lines] == ["RichTextBlock"] * 2
+    assert name in lines[1]["inlines"][0]["text"]
 
 
 @pytest.mark.parametrize(
@@ -288,13 +300,6 @@ def test_webhooks_of_a_project_send_its_events_only(shop: Shop, receiver: Receiv
     assert shop.create(receiver.url, project_id=elsewhere).json() == {"error": "not found"}
     shop.owner.ask("POST", f"/projects/{made}/delete", name="other")
     assert [each["id"] for each in shop.owner.get_json(shop.path)["webhooks"]] == [every.rpartition("/")[2]]
-
-
-def test_an_organization_has_at_most_20_webhooks(shop: Shop) -> None:
-    for _ in range(20):
-        shop.webhook("http://127.0.0.1:9/")
-    refused = shop.create("http://127.0.0.1:9/")
-    assert (refused.status_code, "delete one first" in refused.text) == (409, True)
 
 
 def test_a_deleted_webhook_is_gone_and_another_organizations_is_not_found(shop: Shop) -> None:

@@ -85,7 +85,7 @@ function Message({ path, reply }: { path: string; reply: string }) {
   const { data, error, refresh } = useLive<WebhookPayload>(path);
   if (!data) return error ? <Failed error={error} retry={refresh} /> : <Loading rows={2} />;
   return (
-    <>
+    <div class="webhook-message">
       <p class="quiet small">{data.payload ? "Message" : "The first attempt writes the message."}</p>
       {data.payload && (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: keyboards scroll it
@@ -102,7 +102,7 @@ function Message({ path, reply }: { path: string; reply: string }) {
           </pre>
         </>
       )}
-    </>
+    </div>
   );
 }
 

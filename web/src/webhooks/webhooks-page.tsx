@@ -33,7 +33,7 @@ export function WebhooksPage({ organizationId }: { organizationId: string }) {
   return (
     <>
       <OrganizationHead organization={organization} current="webhooks" />
-      <div class="kinds">
+      <div class="kinds webhook-head">
         <p class="lead">
           Webhooks send comparisons, decisions and the gate to your own server, to Slack or to Teams.
         </p>

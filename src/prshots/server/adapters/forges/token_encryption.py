@@ -52,16 +52,22 @@ def decrypt(holder: S, ring: KeyRing) -> str:
         nonce, rest = encrypted[:_NONCE_BYTES], encrypted[_NONCE_BYTES:]
         return AESGCM(_derive(key)).decrypt(nonce, rest, holder.bound_to.encode()).decode()
     except (ValueError, InvalidTag) as error:
-        raise KeysError(f"{holder.about} cannot be decrypted: {holder.remedy}") from error
+        about, remedy = _words(holder)
+        raise KeysError(f"{about} cannot be decrypted: {remedy}") from error
 
 
 def missing_key(holder: S, ring: KeyRing) -> str:
     """Return why the secret can't be decrypted if its key is missing, or ""."""
     if not holder.secret or holder.kid in ring:
         return ""
-    return (
-        f"{holder.about} is encrypted with signing key {holder.kid}, which no longer exists: {holder.remedy}"
-    )
+    about, remedy = _words(holder)
+    return f"{about} is encrypted with signing key {holder.kid}, which no longer exists: {remedy}"
+
+
+def _words(holder: Connection | WebhookSecret) -> tuple[str, str]:
+    if isinstance(holder, Connection):
+        return "the connection's token", "enter the token again"
+    return "the webhook's secret", "rotate the secret"
 
 
 async def encrypt_again(records: SecretRecords[S], read_ring: Callable[[], KeyRing]) -> None:

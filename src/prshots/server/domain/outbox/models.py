@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 from prshots.contract.forge_kinds import ForgeKind
 from prshots.server.domain.projects.models import Project
@@ -15,9 +15,6 @@ class Connection:
 
     `secret` is the token, encrypted with the signing key `kid`. Both are empty for the operator's GitHub App.
     """
-
-    about: ClassVar = "the connection's token"
-    remedy: ClassVar = "enter the token again"
 
     project_id: str
     forge: ForgeKind

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 from prshots.server.domain.projects.models import Project
 
@@ -31,9 +31,6 @@ class Format(StrEnum):
 @dataclass(frozen=True, slots=True)
 class WebhookSecret:
     """A secret that signs messages, encrypted with the signing key `kid`. `is_old` until a rotation ends."""
-
-    about: ClassVar = "the webhook's secret"
-    remedy: ClassVar = "rotate the secret"
 
     webhook_id: str
     is_old: bool = False
@@ -90,7 +87,7 @@ class Message:
 
     id: str
     event: Event
-    cause: Mapping[str, object]
+    cause: Mapping[str, Any]
     body: str
     created_at: int
     attempts: int
