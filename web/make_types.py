@@ -31,7 +31,6 @@ HEAD = """/**
  * Generated from src/prshots/server/api: change the types there and run `make format`.
  */
 """
-MAX_LINE = 110
 _ENUMS = (
     Action,
     ActorKind,
@@ -56,6 +55,7 @@ _REPLIES = (
     replies.Decided,
     replies.CloseUp,
 )
+LINE_WIDTH = 110
 _PLAIN = {str: "string", int: "number", float: "number", bool: "boolean", NoneType: "null"}
 
 
@@ -69,6 +69,14 @@ def generate() -> str:
         if isinstance(node, ast.ClassDef) and _is_interface(getattr(module, node.name))
     )
     return "\n".join([HEAD, "".join(enums), *interfaces])
+
+
+def _enum(enum: type[Enum]) -> str:
+    """Return one type. A long one has a line for each value, as the formatter writes it."""
+    line = f"export type {enum.__name__} = {_literals(enum)};\n"
+    if len(line) <= LINE_WIDTH:
+        return line
+    return line.replace("= ", "=\n  | ").replace('" | ', '"\n  | ')
 
 
 def _is_interface(hint: Any) -> bool:  # noqa: ANN401 - any type
@@ -110,12 +118,6 @@ def _typescript(hint: Any) -> str:  # noqa: ANN401 - any type
     if origin is dict and inner[0] is str:
         return f"Record<string, {_typescript(inner[1])}>"
     raise TypeError(f"{hint} has no TypeScript type: add it to web/make_types.py")
-
-
-def _enum(enum: type[Enum]) -> str:
-    """Return the type in one line, or like Biome in one line per value."""
-    line = f"export type {enum.__name__} = {_literals(enum)};\n"
-    return line if len(line) <= MAX_LINE + 1 else line.replace(" = ", " =\n  | ").replace('" | "', '"\n  | "')
 
 
 def _literals(values: Any) -> str:  # noqa: ANN401 - an enum class or a tuple

@@ -593,6 +593,7 @@ def addresses(service: Service, ann: Person) -> dict[str, str]:
         "usage": f"{at}/usage",
         "own organization": f"/organizations/{ann.organization_id}",
         "organization": f"/organizations/{team}",
+        "audit log": f"/organizations/{team}/audit",
         "not found": "/nothing/here",
         "not theirs": "/projects/0000000000000000",
     }

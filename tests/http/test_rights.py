@@ -30,6 +30,7 @@ DELETE_PROJECT = ("POST", "/projects/{project_id}/delete")
 QUARANTINE = ("POST", "/projects/{project_id}/quarantines")
 QUARANTINED = {"name": "home", "viewport": "320x240", "theme": "", "reason": "flaky font", "days": 3}
 DECIDE = ("POST", "/projects/{project_id}/pulls/{pr_number}/decisions")
+SHARE = ("POST", "/projects/{project_id}/pulls/{pr_number}/share-links")
 CONNECT = ("PUT", "/projects/{project_id}/connection")
 DISCONNECT = ("DELETE", "/projects/{project_id}/connection")
 OF_MEMBER = {CHANGE_MEMBER, REMOVE_MEMBER, TOKENS_OF_MEMBER}
@@ -66,6 +67,7 @@ BODIES: dict[tuple[str, str], dict[str, object]] = {
     DECIDE: {"decision": "approved"},
     ADD_WEBHOOK: HOOK,
     CHANGE_WEBHOOK: HOOK,
+    SHARE: {"days": 3},
 }
 NOWHERE = {
     "project_id": "0" * 16,
@@ -74,6 +76,7 @@ NOWHERE = {
     "token_id": "0" * 12,
     "trust_id": "0" * 12,
     "quarantine_id": "0" * 12,
+    "share_link_id": "0" * 12,
     "member_id": "0" * 16,
     "webhook_id": "0" * 16,
     "delivery_id": "msg_0",
@@ -166,6 +169,7 @@ def _made(service: Service, people: tuple[Person, Person, Person], forge_url: st
     owner.ask("POST", f"{hook_path}/test")
     (delivery,) = owner.get_json(f"{hook_path}/deliveries")["deliveries"]
     quarantine = owner.ask("POST", QUARANTINE[1].format(project_id=project), **QUARANTINED).json()
+    shared = owner.ask("POST", SHARE[1].format(project_id=project, pr_number=7)).json()["share_link"]
     places = {
         "project_id": project,
         "organization_id": organization,
@@ -173,6 +177,7 @@ def _made(service: Service, people: tuple[Person, Person, Person], forge_url: st
         "token_id": token["token"]["id"],
         "trust_id": trust["id"],
         "quarantine_id": quarantine["id"],
+        "share_link_id": shared["id"],
         "member_id": member.user_id,
         "webhook_id": webhook["id"],
         "delivery_id": delivery["id"],
@@ -201,6 +206,8 @@ def untouched(world: World) -> None:
     assert trust["claims"] == CLAIMS
     (quarantine,) = owner.get_json(f"/projects/{places['project_id']}/quarantines")["quarantines"]
     assert (quarantine["id"], quarantine["reason"]) == (places["quarantine_id"], QUARANTINED["reason"])
+    shared = owner.get_json(SHARE[1].format(**places))["share_links"]
+    assert [(each["id"], each["ended_at"]) for each in shared] == [(places["share_link_id"], None)]
     members = owner.get_json(f"/organizations/{places['organization_id']}/members")["members"]
     assert {member["id"]: member["role"] for member in members} == {
         owner.user_id: "owner",

@@ -1,19 +1,31 @@
 """Webhooks on a running service: what owners set up, and what receivers get."""
 
+import asyncio
+import ipaddress
 import json
 import re
 import secrets
+import threading
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import httpx
 import pytest
 
+from prshots.contract.errors import ForgeError, UnreachableError
+from prshots.forges import deadline
+from prshots.server.adapters.forges import public_addresses
+from prshots.server.adapters.keys import FixedKeys
+from prshots.server.adapters.webhooks.receivers import Receivers
+from prshots.server.domain.webhooks.models import Format, Webhook
 from support.drawn_pages import drawn_page, sha
+from support.http_server import answering
 from support.project_client import Project
 from support.service import Service, upload
 from support.signed_in_people import Person, sign_in
+from support.stores_and_records import ONE_KEY
 from support.waiting import wait_for, wait_until
 from support.webhook_receiver import Receiver, receiving
 
@@ -317,3 +329,45 @@ def test_a_deleted_webhook_is_gone_and_another_organizations_is_not_found(shop: 
     assert shop.owner.ask("DELETE", webhook).json() == {"ok": True}
     assert shop.owner.ask("DELETE", webhook).status_code == 404
     assert len(shop.owner.get_json(shop.path)["webhooks"]) == 1
+
+
+def test_a_reply_without_an_end_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Timeouts are for single reads, and each line of a header is one."""
+    monkeypatch.setattr(deadline, "GRACE_SECONDS", 0.1)
+    ended = threading.Event()
+
+    def drip(asked: BaseHTTPRequestHandler, _: bytes) -> None:
+        asked.wfile.write(b"HTTP/1.1 200 OK\r\n")
+        for number in range(400):
+            if ended.wait(0.02):
+                return
+            asked.wfile.write(b"X-%d: y\r\n" % number)
+            asked.wfile.flush()
+
+    receivers = Receivers(FixedKeys(ONE_KEY), [ipaddress.ip_network("127.0.0.0/8")])
+    secret, _ = receivers.new_secret("w1")
+    with answering(drip) as url:
+        webhook = Webhook("w1", "o1", "", url, Format.STANDARD, (), (secret,), "ann", 0)
+        with pytest.raises(UnreachableError, match="could not send the message"):
+            asyncio.run(receivers.send(webhook, "msg_1", "{}", 0.3))
+        ended.set()
+    receivers.close()
+
+
+def test_an_address_that_becomes_private_later_gets_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hostile name server answers with a public address first."""
+    answers = iter([["93.184.215.14"], ["127.0.0.1"]])
+    monkeypatch.setattr(public_addresses, "_resolve", lambda _: next(answers))
+    receivers = Receivers(FixedKeys(ONE_KEY), [])
+    secret, _ = receivers.new_secret("w1")
+
+    async def check_and_send() -> None:
+        await receivers.check("https://rebinding.test/")
+        webhook = Webhook(
+            *("w1", "o1", "", "https://rebinding.test/"), Format.STANDARD, (), (secret,), "ann", 0
+        )
+        await receivers.send(webhook, "msg_1", "{}", 5)
+
+    with pytest.raises(ForgeError, match="is on a private network"):
+        asyncio.run(check_and_send())
+    receivers.close()

@@ -17,6 +17,7 @@ from prshots.server.adapters.sql.people import SqlPeople
 from prshots.server.adapters.sql.projects.trusts import SqlTrusts
 from prshots.server.adapters.sql.review.decisions import SqlReviews
 from prshots.server.adapters.sql.review.noise import SqlNoise
+from prshots.server.adapters.sql.review.share_links import SqlShareLinks
 from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
 from prshots.server.domain.comparison.ports import BaselineRecords, ComparisonRecords
 from prshots.server.domain.images.models import Image, PullRequestRecord
@@ -26,7 +27,7 @@ from prshots.server.domain.people.models import User
 from prshots.server.domain.people.ports import People
 from prshots.server.domain.projects.models import LOCAL_ORGANIZATION, Project, Role
 from prshots.server.domain.projects.ports import TrustRecords
-from prshots.server.domain.review.ports import NoiseRecords, ReviewRecords
+from prshots.server.domain.review.ports import NoiseRecords, ReviewRecords, ShareLinkRecords
 from prshots.server.domain.upkeep.ports import Upkeep, WrongTotal
 from prshots.server.domain.webhooks.ports import WebhookQueues, WebhookRecords
 from support.port_watch import PortWatch
@@ -54,6 +55,7 @@ class Stores:
         self.comparisons = watch.over(SqlComparisons(self.database), ComparisonRecords)
         self.reviews = watch.over(SqlReviews(self.database), ReviewRecords)
         self.noise = watch.over(SqlNoise(self.database), NoiseRecords)
+        self.share_links = watch.over(SqlShareLinks(self.database), ShareLinkRecords)
         self.staged = watch.over(SqlStaged(self.database), StagedRecords)
         self.put_urls = watch.over(SqlPutUrls(self.database), PutUrlRecords)
         self.project = a_project()

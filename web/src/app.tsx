@@ -1,10 +1,9 @@
 import type { ComponentChild } from "preact";
 import { AuditPage } from "./audit/audit-page";
 import { BaselinesPage } from "./baselines/baselines-page";
-import { connection, useLive } from "./lib/live";
+import { useLive } from "./lib/live";
 import { MeContext } from "./lib/me";
 import { match, useLocation } from "./lib/router";
-import { useSignal } from "./lib/signal";
 import type { Me, Project } from "./lib/types";
 import { NoisePage } from "./noise/noise-page";
 import { QuarantinePage } from "./noise/quarantine-page";
@@ -14,6 +13,8 @@ import { PullPage } from "./pull/pull-page";
 import { PullsPage } from "./pulls/pulls-page";
 import { SettingsPage } from "./settings/settings-page";
 import { SetupPage } from "./setup/setup-page";
+import { SHARED, SharedPage } from "./shared/shared-page";
+import { Banner } from "./shell/banner";
 import { Header } from "./shell/header";
 import { NoAccessPage } from "./shell/no-access-page";
 import { NotFoundPage } from "./shell/not-found-page";
@@ -31,14 +32,23 @@ export function App() {
   const { path } = useLocation();
   return (
     <>
-      <a class="skip" href="#main">
+      {/* biome-ignore lint/a11y/useValidAnchor: it goes to the content, and keeps the address */}
+      <a class="skip" href="#main" onClick={skip}>
         Skip to content
       </a>
-      {path === "/sign-in" ? <SignInPage /> : <SignedIn path={path} />}
+      {path === "/sign-in" && <SignInPage />}
+      {path === SHARED && <SharedPage />}
+      {path !== "/sign-in" && path !== SHARED && <SignedIn path={path} />}
       <ConfirmHost />
       <Toasts />
     </>
   );
+}
+
+/** Keeps the address, whose fragment may be the secret of a share link. */
+function skip(event: Event): void {
+  event.preventDefault();
+  document.getElementById("main")?.focus();
 }
 
 function SignedIn({ path }: { path: string }) {
@@ -108,19 +118,4 @@ function projectPage(path: string, projectId: string, part: string): ComponentCh
     default:
       return <NotFoundPage />;
   }
-}
-
-function Banner() {
-  const state = useSignal(connection);
-  return (
-    <div role="status">
-      {state !== "online" && (
-        <p class="banner">
-          {state === "offline"
-            ? "You’re offline. This page may be out of date."
-            : "The service is not responding. Retrying…"}
-        </p>
-      )}
-    </div>
-  );
 }

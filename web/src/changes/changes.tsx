@@ -18,11 +18,11 @@ import type { Live } from "../lib/live";
 import { Link, useLocation } from "../lib/router";
 import type { Comparison, LatestComparison, PullRequest } from "../lib/types";
 import { useCloseViewer } from "../lightbox/use-close-viewer";
-import { type OpenShot, openShotFrom, type PullUrls, pageHref } from "../pull/urls";
+import { type ChangesUrls, type OpenShot, openShotFrom, type PullUrls, pageHref } from "../pull/urls";
 import { OutdatedNotes } from "../review/notes-panel";
 import { ReviewBar } from "../review/review-bar";
 import { usePageReview } from "../review/use-page-review";
-import { useReviewDesk } from "../review/use-review-desk";
+import { type ReviewDesk, useReviewDesk } from "../review/use-review-desk";
 import { Command, Empty, Failed, Mono } from "../ui";
 import { arePairs, describeDone, describeState } from "./descriptions";
 import { sortByGroup, toSections } from "./groups";
@@ -44,13 +44,24 @@ interface ChangesProps {
   pull: PullRequest | undefined;
   latest: Live<LatestComparison>;
   onHelp: () => void;
+  /** Whether the user’s role allows decisions. */
+  canDecide: boolean;
 }
 
-export function Changes({ urls, prNumber, pull, latest, onHelp }: ChangesProps) {
+export function Changes({ urls, prNumber, pull, latest, onHelp, canDecide }: ChangesProps) {
   const { data, error, refresh } = latest;
   if (!data) return error ? <Failed error={error} retry={refresh} /> : <GallerySkeleton />;
   if (!data.comparison) return <NotComparedYet {...{ prNumber, pull }} />;
-  return <ComparisonView comparison={data.comparison} {...{ urls, prNumber, pull, onHelp, refresh }} />;
+  return (
+    <ReviewedChanges comparison={data.comparison} {...{ urls, prNumber, pull, onHelp, canDecide, refresh }} />
+  );
+}
+
+type ReviewedChangesProps = Omit<ComparedChangesProps, "desk"> & Pick<ChangesProps, "urls" | "canDecide">;
+
+function ReviewedChanges({ canDecide, ...props }: ReviewedChangesProps) {
+  const desk = useReviewDesk(props.urls, props.comparison, props.refresh, canDecide);
+  return <ComparedChanges {...props} desk={desk} />;
 }
 
 function NotComparedYet({ prNumber, pull }: Pick<ChangesProps, "prNumber" | "pull">) {
@@ -64,17 +75,20 @@ function NotComparedYet({ prNumber, pull }: Pick<ChangesProps, "prNumber" | "pul
   );
 }
 
-interface ComparisonViewProps extends Omit<ChangesProps, "latest"> {
+interface ComparedChangesProps extends Pick<ChangesProps, "prNumber" | "pull" | "onHelp"> {
+  urls: ChangesUrls;
   comparison: Comparison;
+  desk: ReviewDesk;
   refresh: () => Promise<void>;
 }
 
-function ComparisonView({ urls, prNumber, pull, comparison, onHelp, refresh }: ComparisonViewProps) {
+/** The changes of a comparison, in the dashboard or behind a share link. */
+export function ComparedChanges(props: ComparedChangesProps) {
+  const { urls, prNumber, pull, comparison, desk, onHelp, refresh } = props;
   const { query } = useLocation();
   const filterInput = useShotFilter(urls, "changes");
   const { filter } = filterInput;
   const { branch, counts, groups, gate, outdated_notes } = comparison;
-  const desk = useReviewDesk(urls, comparison, refresh);
   const all = desk.shots;
   const inVerdict = useMemo(() => filterByVerdict(all, filter.verdict), [all, filter.verdict]);
   const sorted = useMemo(() => sortByGroup(inVerdict, groups), [inVerdict, groups]);
@@ -93,7 +107,7 @@ function ComparisonView({ urls, prNumber, pull, comparison, onHelp, refresh }: C
       <div class="base">
         <ComparedWith comparison={comparison} />
         {all.length > 0 && <VerdictFilter {...{ urls, filter, counts }} />}
-        <ComparisonStatus {...{ comparison, prNumber, pull }} />
+        <ComparisonStatus {...{ urls, comparison, prNumber, pull }} />
       </div>
       {all.length > 0 && (
         <>
@@ -163,22 +177,24 @@ function ComparedWith({ comparison }: { comparison: Comparison }) {
 
 /** Says what is missing from the comparison, if anything. */
 function ComparisonStatus({
+  urls,
   comparison,
   prNumber,
   pull,
-}: Pick<ComparisonViewProps, "comparison" | "prNumber" | "pull">) {
+}: Pick<ComparedChangesProps, "urls" | "comparison" | "prNumber" | "pull">) {
   const ran = useRef(false);
   ran.current ||= comparison.state === "running";
   const words = describeState(comparison, prNumber) ?? (ran.current ? describeDone(comparison) : null);
+  const canRun = urls.projectId !== null; // behind a share link, nobody can run a command
   const isNewer = pull && pull.images > 0 && !isSameCommit(pull.last_commit, comparison.commit_sha);
   return (
     <>
       {words && (
         <div class="base-state" data-state={comparison.state} role="status">
           <p>
-            <strong>{words.title}</strong> {words.text}
+            <strong>{words.title}</strong> {(canRun || !words.command) && words.text}
           </p>
-          {words.command && <Command command={words.command} />}
+          {canRun && words.command && <Command command={words.command} />}
         </div>
       )}
       {comparison.outbox.map(({ kind, error, next_at }) => (
@@ -199,7 +215,7 @@ function ComparisonStatus({
 const Sha = ({ sha }: { sha: string }) => <Mono title={sha}>{shortSha(sha)}</Mono>;
 
 interface VerdictFilterProps {
-  urls: PullUrls;
+  urls: ChangesUrls;
   filter: ShotFilter;
   counts: Counts;
 }
@@ -232,7 +248,7 @@ function NoChanges({
   filter,
   comparison,
 }: {
-  urls: PullUrls;
+  urls: ChangesUrls;
   filter: ShotFilter;
   comparison: Comparison;
 }) {
@@ -245,9 +261,11 @@ function NoChanges({
         {same} compared with {arePairs(comparison) ? "their own before images" : comparison.branch}: nothing
         changed.
       </p>
-      <Link class="button plain" href={pageHref(urls, { tab: "all" })}>
-        Show all screenshots
-      </Link>
+      {urls.projectId && (
+        <Link class="button plain" href={pageHref(urls, { tab: "all" })}>
+          Show all screenshots
+        </Link>
+      )}
     </Empty>
   );
 }

@@ -60,7 +60,8 @@ export const isQuiet = ({ id }: Section): boolean => id in QUIET;
 export function foldedTitle(section: Section): string | null {
   if (isQuiet(section)) return section.title;
   if (section.shots.some(({ review }) => review.state !== "approved")) return null;
-  return `${formatCount(section.shots.length, "screenshot")} approved by ${listApprovers(section.shots)}`;
+  const by = listApprovers(section.shots);
+  return `${formatCount(section.shots.length, "screenshot")} approved${by && ` by ${by}`}`;
 }
 
 function leadFirst(shots: ShotWithVerdict[]): ShotWithVerdict[] {

@@ -4,7 +4,7 @@ import { boxAspect, isSameShot, type ShotKey, shotId, variantLabel } from "../ga
 import { formatCount, shortSha } from "../lib/format";
 import { usePages } from "../lib/live";
 import type { BaselinePeriod } from "../lib/types";
-import { type PullUrls, shotHistoryPath } from "../pull/urls";
+import { shotHistoryPath } from "../pull/urls";
 import { Thumbnail } from "../thumbnails/thumbnail";
 import { Failed, Mono, MoreButton, Time } from "../ui";
 import type { Section } from "./groups";
@@ -46,14 +46,15 @@ export function ShotList({ sections, current, show }: ShotListProps) {
 }
 
 interface ShotHistoryProps {
-  urls: PullUrls;
+  /** The path of the API. */
+  history: string;
   branch: string;
   shot: ShotWithVerdict;
 }
 
 /** Every image that the shot had on the branch. A click opens the original. */
-export function ShotHistory({ urls, branch, shot }: ShotHistoryProps) {
-  const list = usePages(shotHistoryPath(urls, branch, shot), "periods", periodId);
+export function ShotHistory({ history, branch, shot }: ShotHistoryProps) {
+  const list = usePages(shotHistoryPath(history, branch, shot), "periods", periodId);
   return (
     <aside class="details" aria-label="History">
       <h2>On {branch}</h2>

@@ -6,7 +6,7 @@ import { useIncrementalRows } from "../gallery/use-incremental-rows";
 import { formatCount, formatNumber } from "../lib/format";
 import { Link } from "../lib/router";
 import type { Image } from "../lib/types";
-import { type PullUrls, pageHref, pairHref } from "../pull/urls";
+import { type ChangesUrls, pageHref, pairHref } from "../pull/urls";
 import { DecideButtons, type ReviewActions } from "../review/review-bar";
 import { ReviewLabel } from "../review/review-label";
 import { isOpen } from "../review/reviews";
@@ -21,13 +21,14 @@ import type { ShotWithVerdict } from "./verdicts";
 interface PairSheetProps {
   sections: Section[];
   branch: string;
-  urls: PullUrls;
+  urls: ChangesUrls;
   filter: ShotFilter;
   /** The group that the URL names. It may not exist. */
   group: string | null;
   /** Show whole pages instead of close-ups. */
   isWhole: boolean;
-  actions: ReviewActions;
+  /** null for people who can’t decide. */
+  actions: ReviewActions | null;
 }
 
 export function PairSheet(props: PairSheetProps) {
@@ -88,7 +89,7 @@ function Group({ section, shots, sections: _, group, ...rest }: GroupProps) {
         <h2 class="group-title" tabIndex={-1}>
           {folded ?? title}
         </h2>
-        {isQuiet(section) && (
+        {isQuiet(section) && urls.projectId && (
           <Link href={`/projects/${urls.projectId}/${id === "quarantined" ? "quarantine" : "noise"}`}>
             {id === "quarantined" ? "Quarantine" : "Alternating screenshots"}
           </Link>
@@ -103,7 +104,7 @@ function Group({ section, shots, sections: _, group, ...rest }: GroupProps) {
             {isShown ? "Hide" : "Show"}
           </button>
         )}
-        {open.length > 1 && (
+        {actions && open.length > 1 && (
           <Button title="Approve the group (G)" onClick={() => actions.approve(open)}>
             Approve {formatCount(open.length, "screenshot")}
           </Button>
@@ -200,7 +201,7 @@ function Pair({ shot, branch, urls, filter, isLead, isWhole, actions }: PairProp
       </Link>
       <div class="pair-review">
         <ReviewLabel shot={shot} />
-        <DecideButtons shot={shot} actions={actions} />
+        {actions && <DecideButtons shot={shot} actions={actions} />}
         {shot.review.note && <p class="review-note">{shot.review.note}</p>}
       </div>
     </li>

@@ -1,5 +1,5 @@
 /** Below the viewer's bar: what changed, the modes, the regions, and what to copy. */
-import { MODES, type Mode, type PullUrls, pairPermalink } from "../pull/urls";
+import { type ChangesUrls, MODES, type Mode, pairPermalink } from "../pull/urls";
 import { CopyButton } from "../ui";
 import { baseClass, describeBase, describeChange } from "./descriptions";
 import { pairMarkdown } from "./pair-markdown";
@@ -19,7 +19,7 @@ interface PairToolbarProps {
   mode: Mode | null;
   /** The mode in the URL, which this pair may not have. */
   modeInUrl: Mode;
-  urls: PullUrls;
+  urls: ChangesUrls;
   branch: string;
   mix: number;
   setMix: (mix: number) => void;
@@ -88,7 +88,7 @@ export function PairToolbar(props: PairToolbarProps) {
         </>
       )}
       <CopyButton text={permalink} label="Copy permalink" />
-      <CopyButton text={pairMarkdown(shot, permalink)} label="Copy markdown" />
+      {urls.projectId && <CopyButton text={pairMarkdown(shot, permalink)} label="Copy markdown" />}
     </div>
   );
 }

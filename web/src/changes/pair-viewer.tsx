@@ -11,7 +11,7 @@ import { useZoom, type Zoom } from "../lightbox/use-zoom";
 import { isDoubleDecision, usePace, ViewerDialog } from "../lightbox/viewer-dialog";
 import { QuarantineDialog } from "../noise/quarantine-dialog";
 import { isTyping } from "../pull/shortcuts";
-import { type Mode, modeFrom, type OpenShot, type PullUrls, pairHref } from "../pull/urls";
+import { type ChangesUrls, type Mode, modeFrom, type OpenShot, pairHref } from "../pull/urls";
 import { NotesPanel } from "../review/notes-panel";
 import { pinAt } from "../review/pins";
 import { type ReviewActions, ShotReviewBar } from "../review/review-bar";
@@ -34,7 +34,7 @@ interface PairViewerProps {
   order: ShotWithVerdict[];
   comparison: Comparison;
   desk: ReviewDesk;
-  urls: PullUrls;
+  urls: ChangesUrls;
   filter: ShotFilter;
   refresh: () => Promise<void>;
   onHelp: () => void;
@@ -74,7 +74,7 @@ export function PairViewer(props: PairViewerProps) {
     if (zoom.isInitial) zoom.keepCenter();
     navigate(pairHref(urls, openShot.shotKey, chosen, filter), { replace: true });
   };
-  const actions: ReviewActions = {
+  const decisions: ReviewActions = {
     approve(shots) {
       if (shot && desk.decide(shots, "approved")) goOn(shots);
     },
@@ -84,6 +84,7 @@ export function PairViewer(props: PairViewerProps) {
       if (undone) show(undone);
     },
   };
+  const actions = desk.canDecide ? decisions : null;
   const goOn = (decided: ShotWithVerdict[]) => {
     const to = shot && nextOpen(order, shot, decided);
     if (to) show(to);
@@ -112,12 +113,12 @@ export function PairViewer(props: PairViewerProps) {
     boxes: toggleBoxes,
     region: nextRegion,
     list: () => toggle("list"),
-    history: () => toggle("history"),
-    notes: () => toggle("notes"),
-    approve: () => shot && actions.approve([shot]),
-    reject: () => shot && isDecidable(shot) && actions.startRejection(shot),
-    group: () => shot && actions.approve(openInGroup(order, shot)),
-    undo: actions.undo,
+    history: () => urls.history && toggle("history"),
+    notes: () => urls.projectId && toggle("notes"),
+    approve: () => shot && actions?.approve([shot]),
+    reject: () => shot && isDecidable(shot) && actions?.startRejection(shot),
+    group: () => shot && actions?.approve(openInGroup(order, shot)),
+    undo: () => actions?.undo(),
     original: openOriginal,
     help: onHelp,
   });
@@ -136,8 +137,8 @@ export function PairViewer(props: PairViewerProps) {
         onClose={onClose}
       >
         <PanelButton which="list" label="All changes (L)" {...{ panel, toggle }} />
-        <PanelButton which="history" label="History (H)" {...{ panel, toggle }} />
-        <PanelButton which="notes" label="Notes (M)" {...{ panel, toggle }} />
+        {urls.history && <PanelButton which="history" label="History (H)" {...{ panel, toggle }} />}
+        {urls.projectId && <PanelButton which="notes" label="Notes (M)" {...{ panel, toggle }} />}
         <button type="button" class="icon-button help" title="Keyboard shortcuts (?)" onClick={onHelp}>
           <HelpIcon />
           <span class="hidden">Keyboard shortcuts</span>
@@ -157,7 +158,9 @@ export function PairViewer(props: PairViewerProps) {
       {panel === "list" && (
         <ShotList sections={toSections(order, groups)} current={openShot.shotKey} show={show} />
       )}
-      {panel === "history" && shot && <ShotHistory key={shotId(shot)} {...{ urls, branch, shot }} />}
+      {panel === "history" && shot && urls.history && (
+        <ShotHistory key={shotId(shot)} history={urls.history} {...{ branch, shot }} />
+      )}
       {panel === "notes" && (
         <NotesPanel shots={desk.shots} outdated={outdated_notes} current={openShot.shotKey} show={show} />
       )}
@@ -167,7 +170,7 @@ export function PairViewer(props: PairViewerProps) {
         reject={() => void reject()}
         onQuarantine={() => setQuarantining(true)}
       />
-      {isQuarantining && (
+      {isQuarantining && urls.projectId && (
         <QuarantineDialog
           projectId={urls.projectId}
           shot={openShot.shotKey}

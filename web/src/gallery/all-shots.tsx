@@ -7,7 +7,7 @@ import type { Project, PullRequest, Shot, Verdict } from "../lib/types";
 import { Lightbox } from "../lightbox/lightbox";
 import { useCloseViewer } from "../lightbox/use-close-viewer";
 import { NoImagesReason, useNewSince } from "../pull/pull-state";
-import { type OpenShot, openShotFrom, type PullUrls, pageHref } from "../pull/urls";
+import { type ChangesUrls, type OpenShot, openShotFrom, type PullUrls, pageHref } from "../pull/urls";
 import { Empty, Failed, MoreButton } from "../ui";
 import { arrange, type Folder, listShots } from "./arrange";
 import { Gallery, GallerySkeleton } from "./gallery";
@@ -99,7 +99,7 @@ export function NoMatch({
   filter,
   tab,
 }: {
-  urls: PullUrls;
+  urls: ChangesUrls;
   filter: ShotFilter;
   tab: "all" | "changes";
 }) {

@@ -2,14 +2,14 @@
 import type { ComponentChildren } from "preact";
 import { capitalize, formatCount, formatNumber } from "../lib/format";
 import { navigate } from "../lib/router";
-import { type PullUrls, pageHref, type Tab } from "../pull/urls";
+import { type ChangesUrls, pageHref, type Tab } from "../pull/urls";
 import { SearchField } from "../ui";
 import { isUnfiltered, type ShotFilter } from "./shot-filter";
 import { viewportLabel } from "./shot-key";
 import type { ShotFilterInput } from "./use-shot-filter";
 
 interface ToolbarProps {
-  urls: PullUrls;
+  urls: ChangesUrls;
   tab: Tab;
   filterInput: ShotFilterInput;
   viewports: string[];

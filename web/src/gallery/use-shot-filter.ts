@@ -1,6 +1,6 @@
 import { useLocation } from "../lib/router";
 import { useUrlText } from "../lib/use-url-text";
-import { type PullUrls, pageHref, type Tab } from "../pull/urls";
+import { type ChangesUrls, pageHref, type Tab } from "../pull/urls";
 import { type ShotFilter, shotFilterFrom } from "./shot-filter";
 
 export interface ShotFilterInput {
@@ -11,7 +11,7 @@ export interface ShotFilterInput {
 }
 
 /** The filter that the user set in a tab's toolbar. */
-export function useShotFilter(urls: PullUrls, tab: Tab): ShotFilterInput {
+export function useShotFilter(urls: ChangesUrls, tab: Tab): ShotFilterInput {
   const { query } = useLocation();
   const inUrl = shotFilterFrom(query);
   const [text, setText] = useUrlText(inUrl.q, (q) => pageHref(urls, { tab, filter: { ...inUrl, q } }));

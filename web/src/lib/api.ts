@@ -1,6 +1,7 @@
 /** Calls to the dashboard API. Every failure is an ApiError with a message for the user. */
 
 import { navigate } from "./router";
+import type { SharedChanges } from "./types";
 
 export const API = "/v1/dashboard";
 const PATIENCE_MS = 20_000;
@@ -17,7 +18,7 @@ export class ApiError extends Error {
 }
 
 /** The result of a conditional GET. Undefined data means that nothing changed since the ETag. */
-interface Fetched<T> {
+export interface Fetched<T> {
   data: T | undefined;
   etag: string | null;
 }
@@ -27,7 +28,20 @@ export async function get<T>(path: string): Promise<T> {
 }
 
 export async function getIfChanged<T>(path: string, etag: string | null): Promise<Fetched<T>> {
-  const response = await call("GET", API + path, undefined, etag === null ? {} : { "If-None-Match": etag });
+  return fetchIfChanged(API + path, etag);
+}
+
+/** The page behind a share link. The secret stays out of the address, which logs contain. */
+export const getShared = (secret: string, etag: string | null): Promise<Fetched<SharedChanges>> =>
+  fetchIfChanged("/v1/shared/changes", etag, { Authorization: `Share ${secret}` });
+
+async function fetchIfChanged<T>(
+  address: string,
+  etag: string | null,
+  headers: Record<string, string> = {},
+): Promise<Fetched<T>> {
+  const given = etag === null ? headers : { ...headers, "If-None-Match": etag };
+  const response = await call("GET", address, undefined, given);
   if (response.status === 304) return { data: undefined, etag };
   return { data: await read<T>(response), etag: response.headers.get("ETag") };
 }

@@ -1,9 +1,9 @@
 /** Data that stays up to date while it is on screen. */
 
 import { useEffect, useMemo, useReducer } from "preact/hooks";
-import { type ApiError, getIfChanged } from "./api";
+import { type ApiError, type Fetched, getIfChanged, getShared } from "./api";
 import { type FetchPage, flatten, nextPageToCheck, type Page, renewPages } from "./page-chain";
-import { Poller } from "./poller";
+import { comparisonPace, Poller } from "./poller";
 import type {
   AuditLog,
   BaselineHistory,
@@ -12,6 +12,7 @@ import type {
   MemberList,
   ProjectList,
   PullRequestList,
+  SharedChanges,
   ShotList,
   StagedList,
   TokenList,
@@ -61,7 +62,18 @@ type Item<K extends keyof Lists> = Lists[K][number];
  * poll, for a reply that is expensive for the service.
  */
 export function useLive<T>(path: string | null, pace?: (data: T | undefined) => number): Live<T> {
-  const live = path === null ? null : rememberPoller(`one ${path}`, () => new LiveValue<T>(path, pace));
+  const fetchPath = (etag: string | null) => getIfChanged<T>(path ?? "", etag);
+  const live = path === null ? null : rememberPoller(`one ${path}`, () => new LiveValue<T>(fetchPath, pace));
+  return useValue(live);
+}
+
+/** The page behind a share link, kept up to date. */
+export function useShared(secret: string): Live<SharedChanges> {
+  const fetchShared = (etag: string | null) => getShared(secret, etag);
+  return useValue(rememberPoller(`shared ${secret}`, () => new LiveValue(fetchShared, comparisonPace)));
+}
+
+function useValue<T>(live: LiveValue<T> | null): Live<T> {
   usePoller(live);
   return useMemo(
     () => ({ ...pollState(live), data: live?.data, refresh: async () => live?.refresh() }),
@@ -108,13 +120,13 @@ export function forgetAll(): void {
 
 class LiveValue<T> extends Poller {
   data: T | undefined;
-  readonly #path: string;
+  readonly #fetch: (etag: string | null) => Promise<Fetched<T>>;
   readonly #pace: ((data: T | undefined) => number) | undefined;
   #etag: string | null = null;
 
-  constructor(path: string, pace?: (data: T | undefined) => number) {
+  constructor(fetch: (etag: string | null) => Promise<Fetched<T>>, pace?: (data: T | undefined) => number) {
     super();
-    this.#path = path;
+    this.#fetch = fetch;
     this.#pace = pace;
   }
 
@@ -123,7 +135,7 @@ class LiveValue<T> extends Poller {
   }
 
   protected override async update(): Promise<boolean> {
-    const { data, etag } = await getIfChanged<T>(this.#path, this.#etag);
+    const { data, etag } = await this.#fetch(this.#etag);
     this.#etag = etag;
     if (data === undefined) return false;
     this.data = data;

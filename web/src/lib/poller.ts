@@ -5,6 +5,7 @@
 
 import { ApiError } from "./api";
 import { Signal } from "./signal";
+import type { LatestComparison } from "./types";
 
 type Connection = "online" | "offline" | "api-down";
 
@@ -12,6 +13,10 @@ type Connection = "online" | "offline" | "api-down";
 export const connection = new Signal<Connection>("online");
 
 export const EVERY_MS = 3_000;
+/** A reply with hundreds of pairs is large: poll a finished comparison less often, and after each upload. */
+export const comparisonPace = (data: LatestComparison | undefined): number =>
+  data?.comparison && data.comparison.state !== "running" ? 5 * EVERY_MS : EVERY_MS;
+
 const SLOWEST_MS = 10_000;
 
 const shown = new Set<Poller>();

@@ -383,6 +383,40 @@ export interface LatestComparison {
   comparison: Comparison | null;
 }
 
+/** A link that shows a pull request's changes to people without an account. */
+export interface ShareLink {
+  id: string;
+  created_by: string;
+  created_at: number;
+  expires_at: number;
+  /** When somebody revoked it, or when the pull request closed. */
+  ended_at: number | null;
+  /** Who revoked it. Otherwise empty. */
+  ended_by: string;
+}
+
+export interface ShareLinkList {
+  /** At most 100: the active ones, then the others, each newest first. */
+  share_links: ShareLink[];
+}
+
+export interface NewShareLink {
+  share_link: ShareLink;
+  /** The only reply with its secret. */
+  url: string;
+}
+
+/** The page behind a share link. */
+export interface SharedChanges {
+  /** Its name. */
+  project: string;
+  pr_number: number;
+  title: string;
+  expires_at: number;
+  /** Without names of people, notes and deliveries. */
+  comparison: Comparison | null;
+}
+
 /** The baselines of a branch at a commit. */
 export interface BaselineCommit {
   branch: string;

@@ -130,6 +130,11 @@ export const KEYS: readonly { where: string; keys: readonly [keys: string, does:
   },
 ];
 
+/** The keys of the page behind a share link: it has no decisions, notes, history and other images. */
+export const SHARED_KEYS = KEYS.filter(
+  ({ where }) => where !== "Review changes" && where !== "Only in the viewer of a screenshot",
+).map(({ where, keys }) => ({ where, keys: keys.filter(([names]) => names !== "H" && names !== "M") }));
+
 const FAR_ENOUGH = 48;
 
 /** The step of a swipe. It must be long enough, and clearly horizontal. */

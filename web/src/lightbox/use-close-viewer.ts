@@ -3,11 +3,11 @@ import { useEffect, useRef } from "preact/hooks";
 import type { ShotFilter } from "../gallery/shot-filter";
 import { shotId } from "../gallery/shot-key";
 import { navigate, useLocation } from "../lib/router";
-import { type OpenShot, type PullUrls, pageHref, type Tab } from "../pull/urls";
+import { type ChangesUrls, type OpenShot, pageHref, type Tab } from "../pull/urls";
 
 /** Returns a function that closes the viewer. It goes back in history if the viewer was opened from this page. */
 export function useCloseViewer(
-  urls: PullUrls,
+  urls: ChangesUrls,
   tab: Tab,
   filter: ShotFilter,
   openShot: OpenShot | null,

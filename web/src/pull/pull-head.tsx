@@ -1,11 +1,15 @@
 /** The head of the pull request page: facts, a link to the forge, and actions. */
+import { useState } from "preact/hooks";
 import { describeCounts } from "../changes/descriptions";
 import { countShots } from "../changes/verdicts";
 import { send } from "../lib/api";
 import { formatBytes, formatCount, formatNumber, shortSha } from "../lib/format";
+import { includesRole } from "../lib/roles";
 import type { Comparison, Expired, Project, PullRequest } from "../lib/types";
 import { GateLabel } from "../review/review-label";
+import { ShareDialog } from "../share-links/share-dialog";
 import {
+  Button,
   CopyButton,
   confirmDialog,
   DownloadIcon,
@@ -44,7 +48,7 @@ export function PullHead(props: PullHeadProps) {
       title={pullHeading(prNumber, pull?.title ?? "")}
       part={project?.name ?? ""}
       crumbs={crumbs}
-      actions={pull && <Actions {...{ pull, urls, onChanged, onHelp }} />}
+      actions={pull && <Actions {...{ project, pull, urls, onChanged, onHelp }} />}
     >
       <p class="pull-facts">{pull ? <Facts pull={pull} comparison={comparison} /> : "\u00a0"}</p>
     </PageHead>
@@ -76,10 +80,12 @@ function Facts({ pull, comparison }: { pull: PullRequest; comparison: Comparison
   );
 }
 
-type ActionsProps = Pick<PullHeadProps, "urls" | "onChanged" | "onHelp"> & { pull: PullRequest };
+type ActionsProps = Pick<PullHeadProps, "project" | "urls" | "onChanged" | "onHelp"> & { pull: PullRequest };
 
-function Actions({ pull, urls, onChanged, onHelp }: ActionsProps) {
+function Actions({ project, pull, urls, onChanged, onHelp }: ActionsProps) {
   const { url } = pull;
+  const [isSharing, setSharing] = useState(false);
+  const canShare = includesRole(project?.role ?? "viewer", "maintainer") && pull.closed_at === null;
   const hasImages = pull.images > 0;
   const action = useAction();
   const expire = async () => {
@@ -97,6 +103,8 @@ function Actions({ pull, urls, onChanged, onHelp }: ActionsProps) {
           <DownloadIcon /> Download all
         </a>
       )}
+      {canShare && <Button onClick={() => setSharing(true)}>Share</Button>}
+      {isSharing && <ShareDialog urls={urls} prNumber={pull.pr_number} onClose={() => setSharing(false)} />}
       <Menu button={<MoreIcon />} label="More actions">
         <li>
           <button type="button" onClick={onHelp}>

@@ -7,7 +7,8 @@ import { GallerySkeleton } from "../gallery/gallery";
 import type { ApiError } from "../lib/api";
 import { formatCount } from "../lib/format";
 import { type Live, useLive } from "../lib/live";
-import { EVERY_MS, refreshShown } from "../lib/poller";
+import { comparisonPace, refreshShown } from "../lib/poller";
+import { includesRole } from "../lib/roles";
 import { Link, useLocation } from "../lib/router";
 import type { Comparison, LatestComparison, Project, PullRequest } from "../lib/types";
 import { Thumbnails, useThumbnailQueue } from "../thumbnails/thumbnail";
@@ -32,6 +33,7 @@ export function PullPage({ projectId, prNumber }: PullPageProps) {
   const tab = useTab(latest);
   const queue = useThumbnailQueue(projectId);
   const { help, setHelp } = useShortcuts();
+  const canDecide = includesRole(project?.role ?? "viewer", "reviewer");
   const onHelp = () => setHelp(true);
   const verdictOf = useMemo(() => createVerdictLookup(comparison), [comparison]);
   const verdicts = listCounts(comparison?.counts ?? {}).map(([verdict]) => verdict);
@@ -48,7 +50,7 @@ export function PullPage({ projectId, prNumber }: PullPageProps) {
           <Tabs urls={urls} current={tab} comparison={comparison} />
           <Announcement words={pull ? `${formatCount(pull.images, "image")} in #${prNumber}` : ""} />
           {tab === null && <GallerySkeleton />}
-          {tab === "changes" && <Changes {...{ urls, prNumber, pull, latest, onHelp }} />}
+          {tab === "changes" && <Changes {...{ urls, prNumber, pull, latest, onHelp, canDecide }} />}
           {tab === "all" && <AllShots {...{ urls, projectId, project, pull, verdictOf, verdicts, onHelp }} />}
           {tab === "comment" && <CommentView path={urls.comment} />}
         </>
@@ -58,12 +60,8 @@ export function PullPage({ projectId, prNumber }: PullPageProps) {
   );
 }
 
-/** A reply with hundreds of pairs is large: poll a finished comparison less often, and after each upload. */
-const pace = (data: LatestComparison | undefined): number =>
-  data?.comparison && data.comparison.state !== "running" ? 5 * EVERY_MS : EVERY_MS;
-
 function useComparison(urls: PullUrls, pull: PullRequest | undefined): Live<LatestComparison> {
-  const latest = useLive<LatestComparison>(urls.comparison, pace);
+  const latest = useLive<LatestComparison>(urls.comparison, comparisonPace);
   const uploaded = pull?.last_upload_at;
   const seen = useRef(uploaded);
   useEffect(() => {

@@ -61,14 +61,14 @@ function focusNeighbor(step: 1 | -1): void {
   next?.scrollIntoView({ block: "nearest" });
 }
 
-export function ShortcutsDialog({ onClose }: { onClose: () => void }) {
+export function ShortcutsDialog({ keys = KEYS, onClose }: { keys?: typeof KEYS; onClose: () => void }) {
   return (
     <Dialog title="Keyboard shortcuts" onClose={onClose} actions={<Button onClick={onClose}>Close</Button>}>
-      {KEYS.map(({ where, keys }) => (
+      {keys.map(({ where, keys: each }) => (
         <section key={where} class="shortcuts">
           <h3>{where}</h3>
           <dl>
-            {keys.map(([names, does]) => (
+            {each.map(([names, does]) => (
               <div key={names}>
                 <dt>
                   {names.split(" ").map((name) => (

@@ -70,3 +70,9 @@ test("a link to a group opens the changes", () => {
   expect(pageHref(urls, { tab: "changes", group: "abc" })).toBe("/projects/p1/prs/7?tab=changes&group=abc");
   expect(tabFrom(new URLSearchParams("group=abc"))).toBe("changes");
 });
+
+test("links behind a share link keep its secret", () => {
+  const shared = { page: "/shared", fragment: "#secret", projectId: null, history: null };
+  expect(pageHref(shared, {})).toBe("/shared#secret");
+  expect(pageHref(shared, { tab: "changes", group: "abc" })).toBe("/shared?tab=changes&group=abc#secret");
+});

@@ -5,17 +5,26 @@ import { type ShotKey, shotKeyOf } from "../gallery/shot-key";
 import { API } from "../lib/api";
 import type { Image } from "../lib/types";
 
-export interface PullUrls {
-  /** The page. */
+/** The page of a pull request’s changes, in the dashboard or behind a share link. */
+export interface ChangesUrls {
   page: string;
+  /** The secret of a share link, with its #. Empty in the dashboard. */
+  fragment: string;
+  /** null behind a share link, which leads to no other page. */
+  projectId: string | null;
+  /** The images of a shot on a branch. */
+  history: string | null;
+}
+
+export interface PullUrls extends ChangesUrls {
   projectId: string;
   pull: string;
   shots: string;
   comparison: string;
   decisions: string;
   comment: string;
-  /** The images of a shot on a branch. */
   history: string;
+  shareLinks: string;
   expire: string;
   /** For a link, so it includes the API's prefix. */
   zip: string;
@@ -25,6 +34,7 @@ export function pullUrls(projectId: string, prNumber: number): PullUrls {
   const pull = `/projects/${projectId}/pulls/${prNumber}`;
   return {
     page: `/projects/${projectId}/prs/${prNumber}`,
+    fragment: "",
     projectId,
     pull,
     shots: `${pull}/shots`,
@@ -32,6 +42,7 @@ export function pullUrls(projectId: string, prNumber: number): PullUrls {
     decisions: `${pull}/decisions`,
     comment: `${pull}/comment`,
     history: `/projects/${projectId}/baselines/history`,
+    shareLinks: `${pull}/share-links`,
     expire: `${pull}/expire`,
     zip: `${API}${pull}/zip`,
   };
@@ -41,8 +52,11 @@ export function pullUrls(projectId: string, prNumber: number): PullUrls {
 export const shotImagesPath = (urls: PullUrls, { name, viewport, theme }: ShotKey): string =>
   `${urls.pull}/images?${new URLSearchParams({ name, viewport, theme })}`;
 
-export const shotHistoryPath = (urls: PullUrls, branch: string, { name, viewport, theme }: ShotKey): string =>
-  `${urls.history}?${new URLSearchParams({ branch, name, viewport, theme })}`;
+export const shotHistoryPath = (
+  history: string,
+  branch: string,
+  { name, viewport, theme }: ShotKey,
+): string => `${history}?${new URLSearchParams({ branch, name, viewport, theme })}`;
 
 export const imagePath = (projectId: string, { id }: Pick<Image, "id">): string =>
   `/projects/${projectId}/images/${id}`;
@@ -82,7 +96,7 @@ interface PageState {
 }
 
 /** The page's URL. It contains the whole state of the page. */
-export function pageHref(urls: PullUrls, { tab, filter, openShot, mode, group }: PageState): string {
+export function pageHref(urls: ChangesUrls, { tab, filter, openShot, mode, group }: PageState): string {
   const query = new URLSearchParams();
   if (tab) query.set("tab", tab);
   for (const [name, value] of filter ? filterParameters(filter) : []) query.set(name, value);
@@ -95,13 +109,13 @@ export function pageHref(urls: PullUrls, { tab, filter, openShot, mode, group }:
   }
   if (mode) query.set("mode", mode);
   if (group) query.set("group", group);
-  return query.size > 0 ? `${urls.page}?${query}` : urls.page;
+  return `${urls.page}${query.size > 0 ? `?${query}` : ""}${urls.fragment}`;
 }
 
 export const lightboxHref = (urls: PullUrls, image: Image, filter: ShotFilter): string =>
   pageHref(urls, { filter, openShot: { shotKey: shotKeyOf(image), id: image.id } });
 
-export const pairHref = (urls: PullUrls, shotKey: ShotKey, mode: Mode, filter?: ShotFilter): string =>
+export const pairHref = (urls: ChangesUrls, shotKey: ShotKey, mode: Mode, filter?: ShotFilter): string =>
   pageHref(urls, { tab: "changes", openShot: { shotKey, id: null }, mode, ...(filter ? { filter } : {}) });
 
 /** A link that always shows the newest image of a shot, even after later pushes, or one older image. */
@@ -109,7 +123,7 @@ export const imagePermalink = (urls: PullUrls, image: Image, isNewest: boolean):
   window.location.origin +
   pageHref(urls, { openShot: { shotKey: shotKeyOf(image), id: isNewest ? null : image.id } });
 
-export const pairPermalink = (urls: PullUrls, shotKey: ShotKey, mode: Mode): string =>
+export const pairPermalink = (urls: ChangesUrls, shotKey: ShotKey, mode: Mode): string =>
   window.location.origin + pairHref(urls, shotKey, mode);
 
 /** The shot that the URL opens. */

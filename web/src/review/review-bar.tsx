@@ -23,7 +23,8 @@ interface Props {
   gate: Gate;
   /** The shots on the page. */
   inView: ShotWithVerdict[];
-  actions: ReviewActions;
+  /** null for people who can’t decide. */
+  actions: ReviewActions | null;
 }
 
 /** Below the page. */
@@ -36,16 +37,18 @@ export function ReviewBar({ desk, gate, inView, actions }: Props) {
     <section class="review-bar on-page" aria-label="Review" tabIndex={-1}>
       <Left desk={desk} gate={gate} />
       <Problem desk={desk} />
-      <Buttons>
-        <UndoButton desk={desk} actions={actions} />
-        {open.length > 1 && (
-          <Button kind="primary" onClick={once(() => actions.approve(open))}>
-            {isAll
-              ? `Approve all ${formatNumber(open.length)} open`
-              : `Approve ${formatNumber(open.length)} shown`}
-          </Button>
-        )}
-      </Buttons>
+      {actions && (
+        <Buttons>
+          <UndoButton desk={desk} actions={actions} />
+          {open.length > 1 && (
+            <Button kind="primary" onClick={once(() => actions.approve(open))}>
+              {isAll
+                ? `Approve all ${formatNumber(open.length)} open`
+                : `Approve ${formatNumber(open.length)} shown`}
+            </Button>
+          )}
+        </Buttons>
+      )}
     </section>
   );
 }
@@ -81,24 +84,26 @@ export function ShotReviewBar(props: ShotReviewBarProps) {
             <ReviewLabel shot={shot} /> {shot.review.note && <q class="review-note">{shot.review.note}</q>}
           </p>
           <Problem desk={desk} />
-          <Buttons>
-            <UndoButton desk={desk} actions={actions} />
-            {shot.review.state !== "quarantined" && (
-              <Menu button={<MoreIcon />} label="More actions">
-                <li>
-                  <button type="button" onClick={onQuarantine}>
-                    Quarantine…
-                  </button>
-                </li>
-              </Menu>
-            )}
-            {group.length > 1 && (
-              <Button title="Approve the group (G)" onClick={once(() => actions.approve(group))}>
-                Approve {formatCount(group.length, "screenshot")}
-              </Button>
-            )}
-            <DecideButtons shot={shot} actions={actions} kind="primary" />
-          </Buttons>
+          {actions && (
+            <Buttons>
+              <UndoButton desk={desk} actions={actions} />
+              {shot.review.state !== "quarantined" && (
+                <Menu button={<MoreIcon />} label="More actions">
+                  <li>
+                    <button type="button" onClick={onQuarantine}>
+                      Quarantine…
+                    </button>
+                  </li>
+                </Menu>
+              )}
+              {group.length > 1 && (
+                <Button title="Approve the group (G)" onClick={once(() => actions.approve(group))}>
+                  Approve {formatCount(group.length, "screenshot")}
+                </Button>
+              )}
+              <DecideButtons shot={shot} actions={actions} kind="primary" />
+            </Buttons>
+          )}
         </>
       )}
     </section>
@@ -178,7 +183,7 @@ function Problem({ desk: { problem } }: Pick<Props, "desk">) {
   );
 }
 
-function UndoButton({ desk, actions }: Pick<Props, "desk" | "actions">) {
+function UndoButton({ desk, actions }: { desk: ReviewDesk; actions: ReviewActions }) {
   if (!desk.undo) return null;
   return (
     <Button title="Undo (U)" onClick={once(actions.undo)}>

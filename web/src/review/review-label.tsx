@@ -18,7 +18,8 @@ export function ReviewLabel({ shot }: { shot: ShotWithVerdict }) {
       {state === "rejected" && <CloseIcon />}
       {(state === "approved" || state === "rejected") && (
         <span>
-          {state === "approved" ? "Approved" : "Rejected"} by {by}
+          {state === "approved" ? "Approved" : "Rejected"}
+          {by && ` by ${by}`}
           {at !== null && (
             <>
               {" · "}

@@ -8,7 +8,7 @@ import { navigate } from "../lib/router";
 import { reviewKey } from "../lightbox/keys";
 import { isDoubleDecision } from "../lightbox/viewer-dialog";
 import { usePageKeys } from "../pull/shortcuts";
-import { type PullUrls, pairHref } from "../pull/urls";
+import { type ChangesUrls, pairHref } from "../pull/urls";
 import { toast } from "../ui";
 import type { ReviewActions } from "./review-bar";
 import { isDecidable, isOpen, nextOpen, openInGroup } from "./reviews";
@@ -17,9 +17,9 @@ import type { ReviewDesk } from "./use-review-desk";
 export function usePageReview(
   desk: ReviewDesk,
   found: ShotWithVerdict[],
-  urls: PullUrls,
+  urls: ChangesUrls,
   filter: ShotFilter,
-): ReviewActions {
+): ReviewActions | null {
   const latest = useRef(desk); // a toast undoes what is the last decision when somebody clicks it
   latest.current = desk;
   const undo = () => {
@@ -39,7 +39,7 @@ export function usePageReview(
     navigate(pairHref(urls, shot, "side", filter));
   };
   usePageKeys((event) => {
-    const key = reviewKey(event);
+    const key = desk.canDecide && reviewKey(event);
     if (!key || isDoubleDecision(event)) return;
     event.preventDefault();
     const shot = focusedShot(found);
@@ -50,7 +50,7 @@ export function usePageReview(
     else if (key === "group") approve(openInGroup(found, shot), shot);
     else if (isDecidable(shot)) startRejection(shot);
   });
-  return { approve, startRejection, undo };
+  return desk.canDecide ? { approve, startRejection, undo } : null;
 }
 
 const linkOf = (id: string | undefined) =>

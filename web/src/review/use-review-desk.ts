@@ -14,6 +14,7 @@ const MOST_PAIRS = 1_000;
 export interface ReviewDesk {
   /** The comparison’s shots, with the decisions that are still being sent. */
   shots: ShotWithVerdict[];
+  canDecide: boolean;
   /** Resolves to whether it was recorded. null: there was nothing to decide. */
   decide(shots: ShotWithVerdict[], decision: "approved" | "rejected", note?: Note): Promise<boolean> | null;
   /** Takes the last decision back, and returns the first shot it was about. */
@@ -40,6 +41,7 @@ export function useReviewDesk(
   urls: PullUrls,
   comparison: Comparison,
   refresh: () => Promise<void>,
+  canDecide: boolean,
 ): ReviewDesk {
   const { login } = useMe().user;
   const [pending, setPending] = useState<ReadonlyMap<string, Pending>>(new Map());
@@ -118,6 +120,7 @@ export function useReviewDesk(
 
   return {
     shots,
+    canDecide,
     decide,
     undo: last ? undo : null,
     problem,

@@ -72,7 +72,8 @@ function useThumbnailResult(image: Image, box: RefObject<HTMLElement | null>): T
   const [received, setReceived] = useState<{ id: string; result: ThumbnailResult } | null>(null);
   const [attempt, setAttempt] = useState(0);
   const { id } = image;
-  const result = recordedResult(image) ?? (received?.id === id ? received.result : undefined);
+  const known = recordedResult(image) ?? (received?.id === id ? received.result : undefined);
+  const result = known ?? (queue ? undefined : { url: image.url }); // without a session, nobody can request one
   const unknown = result === undefined;
   // biome-ignore lint/correctness/useExhaustiveDependencies: another attempt is another request
   useEffect(() => {

@@ -127,11 +127,17 @@ T = TypeVar("T")
 
 def bearer(request: Request) -> str:
     """Return the upload token. Raises UnauthorizedError."""
-    given = request.headers.getlist("authorization")
-    scheme, _, secret = given[0].partition(" ") if len(given) == 1 else ("", "", "")
-    if scheme.lower() != "bearer":
+    token = credentials(request, "bearer")
+    if token is None:
         raise UnauthorizedError("unauthorized")
-    return secret.strip(" ")
+    return token
+
+
+def credentials(request: Request, scheme: str) -> str | None:
+    """Return the secret in the Authorization header, or None unless there is one, with this scheme."""
+    given = request.headers.getlist("authorization")
+    found, _, secret = given[0].partition(" ") if len(given) == 1 else ("", "", "")
+    return secret.strip(" ") if found.lower() == scheme else None
 
 
 def only_value(query: QueryParams, name: str) -> str | None:

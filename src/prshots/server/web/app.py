@@ -111,6 +111,10 @@ def file_response(file: WebFile, accept_encoding: str, if_none_match: str) -> Re
     return Response(form.body, headers=headers)
 
 
+SHARED = "/shared"
+"""The page behind a share link. Its secret is in the fragment, which browsers keep to themselves."""
+
+OF_SHARED = {"Referrer-Policy": "no-referrer", "X-Robots-Tag": "noindex, nofollow"}
 RELAYED = (b"/v1/", b"/auth/")
 METHODS = ("GET", "HEAD")
 NOT_BUILT = (
@@ -135,6 +139,10 @@ def security_headers(images: Sequence[str]) -> dict[str, str]:
     }
 
 
+def _encode(headers: dict[str, str]) -> list[tuple[bytes, bytes]]:
+    return [(name.lower().encode(), value.encode()) for name, value in headers.items()]
+
+
 class Web:
     """An ASGI app. Adds security headers to its own replies, and leaves the API's replies unchanged."""
 
@@ -154,7 +162,7 @@ class Web:
             _log.warning("no dashboard", reason=NOT_BUILT)
         # The favicon is the only image on this origin, and browsers apply img-src to it.
         headers = security_headers([origin_of(img_url), *avatar_origins, f"{web_url}/favicon.svg"])
-        self._headers = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
+        self._headers, self._of_shared = _encode(headers), _encode(headers | OF_SHARED)
         # Without the API, the pages still open and report the outage, unlike a load balancer's error page.
         readiness = Readiness({"api": self._relay.check}, optional=["api"])
         own = [*service_routes(readiness), llms_route(base_url, web_url)]
@@ -167,7 +175,8 @@ class Web:
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         async def send_finished(message: Message) -> None:
             if message["type"] == "http.response.start" and not message.pop("relayed", False):
-                message["headers"] = [*message["headers"], *self._headers]
+                own = self._of_shared if scope["path"] == SHARED else self._headers
+                message["headers"] = [*message["headers"], *own]
             await send(message)
 
         await self._boundary(scope, receive, send_finished)

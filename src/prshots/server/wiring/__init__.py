@@ -307,6 +307,7 @@ def upkeep_engines(
     from prshots.server.adapters.sql.people import SqlPeople
     from prshots.server.adapters.sql.projects.projects import SqlProjects, SqlTokens
     from prshots.server.adapters.sql.review.noise import SqlNoise
+    from prshots.server.adapters.sql.review.share_links import SqlShareLinks
     from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
     from prshots.server.domain.upkeep.ports import UpkeepEngines
 
@@ -322,6 +323,7 @@ def upkeep_engines(
         SqlProjects(database),
         SqlTokens(database),
         SqlNoise(database),
+        SqlShareLinks(database),
         SqlOutbox(database),
         SqlAudit(database),
         audit_days,

@@ -29,12 +29,14 @@ from prshots.server.adapters.sql.projects.projects import SqlProjects
 from prshots.server.adapters.sql.projects.trusts import SqlTrusts
 from prshots.server.adapters.sql.review.decisions import SqlReviews
 from prshots.server.adapters.sql.review.noise import SqlNoise
+from prshots.server.adapters.sql.review.share_links import SqlShareLinks
 from prshots.server.adapters.sql.upkeep.key_fingerprints import SharedKeys
 from prshots.server.api.app import create_api
 from prshots.server.api.dashboard.routes import ROUTES
 from prshots.server.api.dashboard.routing import DashboardServices, starlette_routes
 from prshots.server.api.login import login_routes
 from prshots.server.api.services import PublicServices
+from prshots.server.api.shared import shared_route
 from prshots.server.config.settings import Settings
 from prshots.server.domain.comments.service import Comments
 from prshots.server.domain.comparison.baselines import Baselines
@@ -49,6 +51,7 @@ from prshots.server.domain.projects.keyless import TokenExchange, Trusts
 from prshots.server.domain.projects.ports import Issuers
 from prshots.server.domain.review.noise_service import Noise
 from prshots.server.domain.review.service import Reviews
+from prshots.server.domain.review.sharing import ShareLinks
 from prshots.server.domain.webhooks.service import WebhookSender
 from prshots.server.http.error_boundary import ErrorBoundary
 from prshots.server.http.readiness import Check, Readiness
@@ -318,6 +321,7 @@ def routes_for_people(
         reviews=services.reviews,
         comments=services.comments,
         noise=Noise(SqlNoise(database)),
+        share_links=ShareLinks(SqlShareLinks(database)),
         outbox=SqlOutbox(database),
         projects=services.accounts,
         trusts=Trusts(SqlTrusts(database), settings.issuers),
@@ -344,4 +348,5 @@ def routes_for_people(
     return [
         *login_routes(sign_in, web_url=settings.web_url),
         *starlette_routes(ROUTES, dashboard, sign_in, settings.web_url),
+        shared_route(dashboard),
     ]

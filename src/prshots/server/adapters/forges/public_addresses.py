@@ -6,12 +6,14 @@ name once and connect to the address that we checked, because the next answer ma
 
 import ipaddress
 import socket
+import time
 from collections.abc import Collection
 from urllib.parse import urlsplit
 
 import httpx
 
 from prshots.contract.errors import ForgeError
+from prshots.forges.deadline import current_deadline
 
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")  # an IPv4 address in its last four bytes
 _PROTOCOLS = ipaddress.ip_network("192.0.0.0/24")  # includes the metadata server of a cloud
@@ -37,6 +39,8 @@ class PublicTransport(httpx.HTTPTransport):
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         host = request.url.raw_host.decode()
         addresses = self.check(host, request.url.netloc.decode(), is_https=request.url.scheme == "https")
+        if time.monotonic() > current_deadline():  # looking up the name took too long
+            raise httpx.ConnectTimeout("the name server did not answer in time")
         to_address = httpx.Request(
             request.method,
             request.url.copy_with(host=addresses[0]),

@@ -9,6 +9,7 @@ from prshots.server.api.dashboard import (
     projects,
     pull_requests,
     quarantines,
+    share_links,
     webhooks,
     zip_download,
 )
@@ -23,6 +24,7 @@ ROUTES: tuple[DashboardRoute, ...] = (
     *zip_download.ROUTES,
     *credentials.ROUTES,
     *quarantines.ROUTES,
+    *share_links.ROUTES,
     *connections.ROUTES,
     *webhooks.ROUTES,
 )

@@ -11,6 +11,7 @@ import hashlib
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from http import HTTPStatus
 from typing import Any, Literal
 
@@ -43,6 +44,7 @@ from prshots.server.domain.projects.models import Project, Role
 from prshots.server.domain.projects.service import Projects
 from prshots.server.domain.review.noise_service import Noise
 from prshots.server.domain.review.service import Reviews
+from prshots.server.domain.review.sharing import ShareLinks
 from prshots.server.domain.webhooks.ports import WebhookReceivers, WebhookRecords
 from prshots.server.http.headers import names_tag
 from prshots.server.http.json_response import json_bytes
@@ -74,6 +76,7 @@ class DashboardServices:
     reviews: Reviews
     comments: Comments
     noise: Noise
+    share_links: ShareLinks
     outbox: OutboxRecords
     projects: Projects
     trusts: Trusts
@@ -168,6 +171,7 @@ def pull_request_route(
     handler: PullRequestHandler,
     version: Version | None = None,
     *,
+    status: HTTPStatus = HTTPStatus.OK,
     needs: Role | None = None,
 ) -> DashboardRoute:
     """Return a route under a pull request's path. The handler receives the project and the number.
@@ -178,17 +182,14 @@ def pull_request_route(
     async def with_number(call: Call, project: Project) -> Answer:
         with as_not_found(InvalidInputError):
             number = pr_number_from_text(call.path("pr_number"))
+        if version is None:
+            return await handler(call, project, number)
         # Read the version before the answer. If the answer is newer, the page fetches it twice rather than
         # never.
-        found = await version(call, project, number) if version else None
-        if found is None:
-            return await handler(call, project, number)
-        tag = _tag(f"{__version__} {found}".encode())
-        if unchanged := _unchanged(call.request, tag):
-            return unchanged
-        return _reply(call.request, await handler(call, project, number), tag=tag)
+        found = await version(call, project, number)
+        return await reply_to_version(call.request, found, partial(handler, call, project, number))
 
-    return project_route(method, f"/pulls/{{pr_number}}{path}", with_number, needs=needs)
+    return project_route(method, f"/pulls/{{pr_number}}{path}", with_number, status, needs=needs)
 
 
 def starlette_routes(
@@ -218,6 +219,15 @@ def _require_storable_address(request: Request) -> None:
         raise NotFoundError("not found")
     if not all(is_storable(text) for pair in request.query_params.multi_items() for text in pair):
         raise InvalidInputError("the query must contain valid Unicode without NUL characters")
+
+
+async def reply_to_version(
+    request: Request, version: str | None, answer: Callable[[], Awaitable[Answer]]
+) -> Response:
+    """Reply with the answer, or with a 304 if the page already has this version of it. None is unknown."""
+    tag = _tag(f"{__version__} {version}".encode()) if version else ""
+    unchanged = _unchanged(request, tag) if tag else None
+    return unchanged or _reply(request, await answer(), tag=tag)
 
 
 def _reply(request: Request, answer: Answer, status: HTTPStatus = HTTPStatus.OK, tag: str = "") -> Response:

@@ -281,6 +281,42 @@ class LatestComparisonView(TypedDict):
     comparison: ComparisonView | None
 
 
+class ShareLinkView(TypedDict):
+    """A link that shows a pull request's changes to people without an account."""
+
+    id: str
+    created_by: str
+    created_at: int
+    expires_at: int
+    ended_at: int | None
+    """When somebody revoked it, or when the pull request closed."""
+    ended_by: str
+    """Who revoked it. Otherwise empty."""
+
+
+class ShareLinkListView(TypedDict):
+    share_links: list[ShareLinkView]
+    """At most 100: the active ones, then the others, each newest first."""
+
+
+class NewShareLinkView(TypedDict):
+    share_link: ShareLinkView
+    url: str
+    """The only reply with its secret."""
+
+
+class SharedChangesView(TypedDict):
+    """The page behind a share link."""
+
+    project: str
+    """Its name."""
+    pr_number: int
+    title: str
+    expires_at: int
+    comparison: ComparisonView | None
+    """Without names of people, notes and deliveries."""
+
+
 class BaselineCommitView(TypedDict):
     """The baselines of a branch at a commit."""
 

@@ -29,7 +29,7 @@ from prshots.server.domain.projects.models import (
     Trust,
     UploadToken,
 )
-from prshots.server.domain.review.models import Reviewed
+from prshots.server.domain.review.models import Reviewed, ShareLink
 from prshots.server.domain.review.noise import BranchHistory, BranchPicture, Quarantine
 from prshots.server.domain.review.reply import group_reviewed
 from prshots.server.http.headers import origin_of
@@ -175,6 +175,10 @@ def comparison_view(
             for shot in in_display_order(stored.shots)
         ],
     }
+
+
+def share_link_view(link: ShareLink) -> view_types.ShareLinkView:
+    return _view(view_types.ShareLinkView, link)
 
 
 def comparison_summary_view(summary: ComparisonSummary) -> view_types.ComparisonSummaryView:

@@ -95,7 +95,7 @@ class ImageRecords(Protocol):
 
         With `schedule`, the same transaction also schedules all its images for expiry and removes its
         comparisons. With `deleted_by`, it only does that, and records who deleted them: the pull request
-        stays open.
+        stays open. Ends the pull request's share links in any case.
         """
 
     async def is_closed(self, project_id: str, pr_number: int) -> bool:

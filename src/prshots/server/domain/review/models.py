@@ -3,10 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import NamedTuple
 
 from prshots.contract.replies import Gate, OutdatedNote, Pin, Review
 from prshots.server.domain.comparison.models import PairKey
 from prshots.server.domain.images.models import ShotKey
+from prshots.server.domain.projects.models import Project
 
 
 class Decision(StrEnum):
@@ -54,3 +56,31 @@ class Reviewed:
     reviews: Mapping[ShotKey, Review]
     gate: Gate
     outdated_notes: Sequence[OutdatedNote]
+
+
+@dataclass(frozen=True, slots=True)
+class ShareLink:
+    """A share link without its secret, of which only the SHA-256 is stored.
+
+    `ended_at` is when somebody revoked it (`ended_by`), or when the pull request closed. Then `ended_by` is
+    empty.
+    """
+
+    id: str
+    project_id: str
+    pr_number: int
+    sha256: str
+    created_by: str
+    created_at: int
+    expires_at: int
+    ended_at: int | None = None
+    ended_by: str = ""
+
+
+class SharedPull(NamedTuple):
+    """The pull request that an active link shows."""
+
+    project: Project
+    pr_number: int
+    title: str
+    expires_at: int

@@ -1,10 +1,10 @@
-"""The ports for decisions and noise, with the errors that each call raises."""
+"""The ports for decisions, noise and share links, with the errors that each call raises."""
 
 from collections.abc import Collection, Mapping
 from typing import Protocol
 
 from prshots.server.domain.images.models import ShotKey
-from prshots.server.domain.review.models import NewDecision, ReviewFacts
+from prshots.server.domain.review.models import NewDecision, ReviewFacts, SharedPull, ShareLink
 from prshots.server.domain.review.noise import BranchHistory, Quarantine
 
 
@@ -52,4 +52,29 @@ class NoiseRecords(Protocol):
         """Remove up to `limit` changes that nobody needs, and quarantines that have ended. Return how many.
 
         A change is needed until the branch has had another image for 30 days.
+        """
+
+
+class ShareLinkRecords(Protocol):
+    """Share links. Raises RecordsError. Adding also raises RecordsFullError.
+
+    `close_pr` ends the active links of its pull request.
+    """
+
+    async def add(self, link: ShareLink, most: int) -> None:
+        """Add a link. Raises NotFoundError, or ConflictError for a closed pull request or `most` links."""
+
+    async def of_pull(self, project_id: str, pr_number: int, now: int, limit: int) -> list[ShareLink]:
+        """Return the pull request's links: active ones first, then the others, each newest first."""
+
+    async def find(self, sha256: str, now: int) -> SharedPull | None:
+        """Return what an active link shows, or None. A link of a closed pull request is never active."""
+
+    async def revoke(self, project_id: str, pr_number: int, link_id: str, revoked_by: str, now: int) -> bool:
+        """End an active link. Return False if there is none."""
+
+    async def discard_old(self, until: int, now: int, limit: int) -> int:
+        """Remove up to `limit` links that were over at this time. Return how many.
+
+        Also ends the links of pull requests that a process of an older version has closed.
         """

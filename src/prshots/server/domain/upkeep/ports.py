@@ -11,7 +11,7 @@ from prshots.server.domain.images.ports import ImageRecords, ObjectStore, PutUrl
 from prshots.server.domain.outbox.ports import OutboxRecords
 from prshots.server.domain.people.ports import People
 from prshots.server.domain.projects.ports import ProjectRecords, TokenRecords
-from prshots.server.domain.review.ports import NoiseRecords
+from prshots.server.domain.review.ports import NoiseRecords, ShareLinkRecords
 from prshots.server.domain.webhooks.ports import WebhookQueues
 
 Total = Literal["project", "pull request", "day"]
@@ -92,6 +92,7 @@ class UpkeepEngines(NamedTuple):
     projects: ProjectRecords
     tokens: TokenRecords
     noise: NoiseRecords
+    share_links: ShareLinkRecords
     outbox: OutboxRecords
     audit: AuditRecords
     audit_days: int

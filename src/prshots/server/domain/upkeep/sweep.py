@@ -35,6 +35,9 @@ OLD_PAIRS_SECONDS = 90 * 86_400
 OLD_DELIVERIES_SECONDS = 30 * 86_400
 """After this long without a cause, the sweep forgets what was sent to a forge or a webhook, or why not."""
 
+ENDED_LINKS_SECONDS = 30 * 86_400
+"""How long after its end the sweep removes a share link."""
+
 FORCE = "if that is right, run `prshots sweep --force`"
 
 Reason = Literal["clock", "retention", "orphans"]
@@ -120,6 +123,8 @@ class _Sweep:
         while await engines.records.discard_kept_replies(now - KEPT_REPLY_SECONDS, BATCH) > 0:
             self._progress(self.report)
         while await engines.noise.discard_old(now, BATCH) > 0:
+            self._progress(self.report)
+        while await engines.share_links.discard_old(now - ENDED_LINKS_SECONDS, now, BATCH) > 0:
             self._progress(self.report)
 
     async def _schedule_due(self) -> None:

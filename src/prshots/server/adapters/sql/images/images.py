@@ -34,6 +34,7 @@ from prshots.server.adapters.sql.images.marks import mark_some, schedule_images
 from prshots.server.adapters.sql.images.references import add_references
 from prshots.server.adapters.sql.images.totals import count_closed, count_removed
 from prshots.server.adapters.sql.outbox.webhook_causes import note_event
+from prshots.server.adapters.sql.review.share_links import end_share_links
 from prshots.server.bounded_cache import BoundedCache
 from prshots.server.domain.audit.models import Action
 from prshots.server.domain.images.models import (
@@ -235,6 +236,7 @@ class SqlImages:
             if not lock_pull(connection, project_id, pr_number):
                 return 0
             expired = 0
+            end_share_links(connection, project_id, pr_number, now)
             if schedule:
                 expired = schedule_images(connection, now, *of_pr)
                 remove_comparisons(connection, project_id, pr_number)

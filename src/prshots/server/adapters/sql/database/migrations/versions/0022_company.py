@@ -71,8 +71,7 @@ def upgrade() -> None:
         sa.Column("expires_at", sa.BigInteger, nullable=False),
         sa.Column("ended_at", sa.BigInteger),
         sa.Column("ended_by", text(), nullable=False, server_default=""),
-        sa.Index("share_links_of_pull", "project_id", "pr_number", "created_at"),
-        sa.Index("share_links_expiry", "expires_at"),
+        sa.Index("share_links_of_pull", "project_id", "pr_number"),
     )
     op.create_table(
         "webhooks",
