@@ -247,6 +247,7 @@ def walk(context: BrowserContext, web: str, places: dict[str, str], look: str) -
         "setup": f"{shop}/setup",
         "usage": f"{shop}/usage",
         "organization": f"{web}/organizations/{places['organization']}",
+        "webhooks": f"{web}/organizations/{places['organization']}/webhooks",
         "audit": f"{web}/organizations/{places['organization']}/audit",
         "not-found": f"{web}/nothing",
     }.items():

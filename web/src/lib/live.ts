@@ -16,6 +16,7 @@ import type {
   ShotList,
   StagedList,
   TokenList,
+  WebhookDeliveries,
 } from "./types";
 
 export { connection } from "./poller";
@@ -50,6 +51,7 @@ type Lists = Omit<
     BaselineHistory &
     StagedList &
     TokenList &
+    WebhookDeliveries &
     MemberList,
   "next" | "branches"
 >;

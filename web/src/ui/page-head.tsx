@@ -74,6 +74,7 @@ const PROJECT_TABS = [
 
 const ORGANIZATION_TABS = [
   { id: "members", path: "", label: "Members" },
+  { id: "webhooks", path: "/webhooks", label: "Webhooks", needs: "owner" },
   { id: "audit", path: "/audit", label: "Audit log", needs: "owner" },
 ] as const satisfies readonly Tab[];
 

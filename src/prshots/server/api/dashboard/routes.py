@@ -11,6 +11,7 @@ from prshots.server.api.dashboard import (
     pull_requests,
     quarantines,
     share_links,
+    webhooks,
     zip_download,
 )
 from prshots.server.api.dashboard.routing import DashboardRoute
@@ -27,4 +28,5 @@ ROUTES: tuple[DashboardRoute, ...] = (
     *quarantines.ROUTES,
     *share_links.ROUTES,
     *connections.ROUTES,
+    *webhooks.ROUTES,
 )

@@ -12,6 +12,7 @@ from prshots.server.domain.outbox.ports import OutboxRecords
 from prshots.server.domain.people.ports import People
 from prshots.server.domain.projects.ports import ProjectRecords, TokenRecords
 from prshots.server.domain.review.ports import NoiseRecords, ShareLinkRecords
+from prshots.server.domain.webhooks.ports import WebhookQueues
 
 Total = Literal["project", "pull request", "day"]
 
@@ -95,5 +96,6 @@ class UpkeepEngines(NamedTuple):
     outbox: OutboxRecords
     audit: AuditRecords
     audit_days: int
+    webhooks: WebhookQueues
     encrypt_again: Callable[[], Awaitable[None]]
-    """Encrypts the tokens of connections with the newest signing key."""
+    """Encrypts the tokens of connections and the secrets of webhooks with the newest signing key."""
