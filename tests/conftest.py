@@ -127,7 +127,11 @@ def shared_service(
 
     own = [f"http://127.0.0.1:{ci_issuer_place.getsockname()[1]}", SILENT_ISSUER, UNTRUSTED_ISSUER]
     issuers = ["https://token.actions.githubusercontent.com", "https://gitlab.com", *own]
-    settings = {"TRUSTED_ISSUERS": ",".join(issuers), "FORGE_HOSTS": "127.0.0.1"}  # the look-alikes'
+    settings = {
+        "TRUSTED_ISSUERS": ",".join(issuers),
+        "FORGE_HOSTS": "127.0.0.1",  # the look-alikes'
+        "WEBHOOK_NETWORKS": "127.0.0.0/8,::1",
+    }
     made = Service(tmp_path_factory.mktemp("shared"), settings).start()
     with neighbor.beside(made.data_dir / "prshots.db"):
         yield made

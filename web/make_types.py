@@ -23,6 +23,7 @@ from prshots.server.api.dashboard import view_types
 from prshots.server.domain.audit.models import Action, ActorKind
 from prshots.server.domain.outbox.models import DeliveryKind
 from prshots.server.domain.projects.models import Role
+from prshots.server.domain.webhooks.models import Event, Format
 
 HEAD = """/**
  * The replies of the dashboard API. Times are Unix seconds; sizes are bytes.
@@ -42,6 +43,8 @@ _ENUMS = (
     GateState,
     ForgeKind,
     DeliveryKind,
+    Event,
+    Format,
 )
 _REPLIES = (
     replies.ShotGroup,

@@ -100,6 +100,20 @@ def _quota(options: argparse.Namespace, seed: int) -> Iterator[Result]:
         yield QuotaDrill(site, options.kills, seed).run(options.engines)
 
 
+def _webhooks(options: argparse.Namespace, seed: int) -> Iterator[Result]:
+    from drills.outbox import SlowForge
+    from drills.sites import running_site
+    from drills.webhooks import SETTINGS, WebhooksDrill, hesitant_receiver
+
+    with (
+        _folder() as folder,
+        running_site(options.engines, folder, SETTINGS) as site,
+        SlowForge() as forge,
+        hesitant_receiver() as receiver,
+    ):
+        yield WebhooksDrill(site, forge, options.kills, seed, receiver=receiver).run(options.engines)
+
+
 def _all(options: argparse.Namespace, seed: int) -> Iterator[Result]:
     """Run the full series, or a share of it."""
     kills, count = max(1, int(1_000 * options.share)), max(1, int(1_000_000 * options.share))
@@ -108,6 +122,7 @@ def _all(options: argparse.Namespace, seed: int) -> Iterator[Result]:
         yield from _compare(argparse.Namespace(engines=engines, comparisons=max(1, kills // 5)), seed)
         yield from _outbox(argparse.Namespace(engines=engines, kills=max(1, kills // 2)), seed)
         yield from _quota(argparse.Namespace(engines=engines, kills=max(1, kills // 5)), seed)
+        yield from _webhooks(argparse.Namespace(engines=engines, kills=max(1, kills // 2)), seed)
     yield from _move(argparse.Namespace(images=max(100, kills * 100), kills=max(2, kills // 25)), seed)
     yield from _requests(argparse.Namespace(count=count), seed)
     yield from _urls(argparse.Namespace(count=count), seed)
@@ -145,7 +160,9 @@ def _options() -> argparse.Namespace:
     outbox.add_argument("--kills", type=int, default=500, help="default: 500")
     quota = add("quota", "kill -9 while clients fill a small quota", _quota)
     quota.add_argument("--kills", type=int, default=200, help="default: 200")
-    for on_engines in (kill, compare, outbox, quota):
+    webhooks = add("webhooks", "kill -9 while people decide, with a webhook that gets every event", _webhooks)
+    webhooks.add_argument("--kills", type=int, default=100, help="default: 100")
+    for on_engines in (kill, compare, outbox, quota, webhooks):
         on_engines.add_argument(
             "--engines", choices=("embedded", "shared"), default="embedded",
             help="SQLite and a folder (default), or two replicas on PostgreSQL, S3 and Valkey",
@@ -157,7 +174,7 @@ def _options() -> argparse.Namespace:
     requests.add_argument("--count", type=int, default=1_000_000, help="default: 1000000")
     urls = add("urls", "altered image URLs to delivery", _urls)
     urls.add_argument("--count", type=int, default=1_000_000, help="default: 1000000")
-    every = add("all", "all of them; kill, compare, outbox and quota on both sets of engines", _all)
+    every = add("all", "all of them; kill, compare, outbox, quota and webhooks on both sets of engines", _all)
     every.add_argument(
         "--share", type=float, default=1.0, help="a share of the full series, such as 0.01; default: 1"
     )

@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler
-from typing import Any
+from typing import Any, ClassVar
 
 import httpx
 
@@ -74,12 +74,12 @@ class OutboxDrill:
     seed: int
     wrong: list[str] = field(default_factory=list)
     decisions: int = 0
+    name: ClassVar = "outbox"
 
     def run(self, engines: str) -> Result:
         self._rng = random.Random(self.seed)
         self._progress = Progress(self.kills, "kills")
-        self._project = ConnectedProject(self.site.replicas, self.forge)
-        self._project.upload_baselines(SHOTS)
+        self._set_up()
         self._pushed: dict[int, list[Commit]] = {number: [] for number in range(1, PULLS + 1)}
         self._stop = threading.Event()
         clients = [threading.Thread(target=self._work_on, args=(number,)) for number in self._pushed]
@@ -92,7 +92,11 @@ class OutboxDrill:
             for client in clients:
                 client.join()
         self._check_everything()
-        return result_of(f"outbox {engines}", self._progress, self.seed, self._figures(), self.wrong)
+        return result_of(f"{self.name} {engines}", self._progress, self.seed, self._figures(), self.wrong)
+
+    def _set_up(self) -> None:
+        self._project = ConnectedProject(self.site.replicas, self.forge)
+        self._project.upload_baselines(SHOTS)
 
     def _kill_again_and_again(self) -> None:
         kinds = [kind for kind in KINDS if kind in {"replica", *self.site.kinds}]

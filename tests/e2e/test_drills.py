@@ -16,7 +16,10 @@ from drills.quota import QuotaDrill
 from drills.requests import SETTINGS, RequestsDrill
 from drills.sites import running_site
 from drills.urls import prepared_drill
+from drills.webhooks import SETTINGS as WITH_WEBHOOKS
+from drills.webhooks import WebhooksDrill, hesitant_receiver, wrong_messages
 from support.raw_requests import running_service
+from support.webhook_receiver import Received
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 
@@ -88,6 +91,22 @@ RUNNING, TWO, ONE, DONE = (
     ("pending", "1 screenshot to review"),
     ("success", "Nothing is left to review"),
 )
+
+
+def test_every_event_arrives_while_processes_are_killed(tmp_path: Path, seed: int) -> None:
+    with (
+        running_site("embedded", tmp_path, WITH_WEBHOOKS) as site,
+        SlowForge() as forge,
+        hesitant_receiver() as receiver,
+    ):
+        result = WebhooksDrill(site, forge, OUTBOX_KILLS, seed, receiver=receiver).run("embedded")
+    assert result.violations == 0, result
+    assert result.figures["messages"] > OUTBOX_KILLS
+
+
+def test_the_webhooks_drill_finds_a_message_with_two_bodies() -> None:
+    received = [Received(name, "1", [], body, {}) for name, body in (("a", b"1"), ("b", b"2"), ("a", b"3"))]
+    assert len(list(wrong_messages(received))) == 1
 
 
 @pytest.mark.parametrize(

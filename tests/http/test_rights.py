@@ -35,6 +35,8 @@ NAME_GROUP = ("POST", "/organizations/{organization_id}/groups")
 FORGET_GROUP = ("DELETE", NAME_GROUP[1])
 SHARE = ("POST", "/projects/{project_id}/pulls/{pr_number}/share-links")
 CONNECT = ("PUT", "/projects/{project_id}/connection")
+ADD_WEBHOOK = ("POST", "/organizations/{organization_id}/webhooks")
+HOOK: dict[str, object] = {"url": "http://127.0.0.1:9/", "format": "slack", "events": ["gate"]}
 EVERYONE = """
 GET    /me
 GET    /projects
@@ -115,6 +117,15 @@ DELETE /organizations/{organization_id}/groups
 PATCH  /organizations/{organization_id}/members/{member_id}
 DELETE /organizations/{organization_id}/members/{member_id}
 GET    /organizations/{organization_id}/members/{member_id}/tokens
+GET    /organizations/{organization_id}/webhooks
+POST   /organizations/{organization_id}/webhooks
+PUT    /organizations/{organization_id}/webhooks/{webhook_id}
+DELETE /organizations/{organization_id}/webhooks/{webhook_id}
+POST   /organizations/{organization_id}/webhooks/{webhook_id}/secret
+POST   /organizations/{organization_id}/webhooks/{webhook_id}/test
+GET    /organizations/{organization_id}/webhooks/{webhook_id}/deliveries
+GET    /organizations/{organization_id}/webhooks/{webhook_id}/deliveries/{delivery_id}
+POST   /organizations/{organization_id}/webhooks/{webhook_id}/deliveries/{delivery_id}
 POST   /projects/{project_id}/delete
 PUT    /projects/{project_id}/connection
 DELETE /projects/{project_id}/connection
@@ -141,6 +152,8 @@ BODIES: dict[tuple[str, str], dict[str, object]] = {
     LINK: {"role": "viewer"},
     **{key: {"code": "x" * 43} for key in JOIN_BY_LINK},
     NAME_GROUP: {"name": GROUP, "role": "reviewer"},
+    ADD_WEBHOOK: HOOK,
+    ("PUT", f"{ADD_WEBHOOK[1]}/{{webhook_id}}"): HOOK,
     SHARE: {"days": 3},
 }
 NOWHERE = {
@@ -153,6 +166,8 @@ NOWHERE = {
     "share_link_id": "0" * 12,
     "member_id": "0" * 16,
     "link_id": "0" * 12,
+    "webhook_id": "0" * 16,
+    "delivery_id": "msg_0",
     "pr_number": "7",
 }
 
@@ -260,6 +275,10 @@ def _made(service: Service, people: People, forge_url: str) -> World:
         image = upload(client, AFTER, **CART).json()["id"]
         (shot,) = project_client.compare("2", "1")["shots"]
         project_client.build("3", home=BEFORE)
+    webhook = owner.ask("POST", ADD_WEBHOOK[1].format(organization_id=organization), **HOOK).json()["webhook"]
+    hook_path = f"/organizations/{organization}/webhooks/{webhook['id']}"
+    owner.ask("POST", f"{hook_path}/test")
+    (delivery,) = owner.get_json(f"{hook_path}/deliveries")["deliveries"]
     quarantine = owner.ask("POST", QUARANTINE[1].format(project_id=project), **QUARANTINED).json()
     link = owner.ask("POST", LINK[1].format(organization_id=organization), role="viewer").json()
     named = owner.ask("POST", NAME_GROUP[1].format(organization_id=organization), name=GROUP, role="viewer")
@@ -276,6 +295,8 @@ def _made(service: Service, people: People, forge_url: str) -> World:
         "link_id": link["link"]["id"],
         "code": link["url"].partition("#")[2],
         "share_link_id": shared["id"],
+        "webhook_id": webhook["id"],
+        "delivery_id": delivery["id"],
         "pr_number": "7",
     }
     changed = {key: shot[key] for key in PAIR}
@@ -296,6 +317,8 @@ def untouched(world: World) -> None:
     (token,) = owner.get_json(f"/projects/{places['project_id']}/tokens")["tokens"]
     assert token["revoked_at"] is None
     assert owner.get_json(f"/projects/{places['project_id']}/connection") == {"connection": None}
+    (webhook,) = owner.get_json(f"/organizations/{places['organization_id']}/webhooks")["webhooks"]
+    assert (webhook["id"], webhook["old_secret_until"]) == (places["webhook_id"], None)
     (trust,) = owner.get_json(f"/projects/{places['project_id']}/trusts")["trusts"]
     assert trust["claims"] == CLAIMS
     (quarantine,) = owner.get_json(f"/projects/{places['project_id']}/quarantines")["quarantines"]

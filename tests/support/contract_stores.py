@@ -13,6 +13,8 @@ from prshots.server.adapters.sql.images.staging import SqlStaged
 from prshots.server.adapters.sql.invitation_links import SqlInvitationLinks
 from prshots.server.adapters.sql.outbox.connections import SqlConnections
 from prshots.server.adapters.sql.outbox.outbox import SqlOutbox
+from prshots.server.adapters.sql.outbox.webhook_queues import SqlWebhookQueues
+from prshots.server.adapters.sql.outbox.webhooks import SqlWebhooks
 from prshots.server.adapters.sql.overview import SqlOverview
 from prshots.server.adapters.sql.people import SqlPeople
 from prshots.server.adapters.sql.projects.trusts import SqlTrusts
@@ -34,6 +36,7 @@ from prshots.server.domain.projects.ports import TrustRecords
 from prshots.server.domain.review.ports import NoiseRecords, ReviewRecords, ShareLinkRecords
 from prshots.server.domain.storage.ports import QuotaRecords, UsageRecords
 from prshots.server.domain.upkeep.ports import Upkeep, WrongTotal
+from prshots.server.domain.webhooks.ports import WebhookQueues, WebhookRecords
 from support.port_watch import PortWatch
 from support.stores_and_records import NOW, Records, SqlRecords, a_pair, a_project, an_image
 
@@ -54,6 +57,8 @@ class Stores:
         self.overview = watch.over(SqlOverview(self.database), Overview)
         self.connections = watch.over(SqlConnections(self.database), ConnectionRecords)
         self.outbox = watch.over(SqlOutbox(self.database), OutboxRecords)
+        self.webhooks = watch.over(SqlWebhooks(self.database), WebhookRecords)
+        self.queues = watch.over(SqlWebhookQueues(self.database), WebhookQueues)
         self.trusts = watch.over(SqlTrusts(self.database), TrustRecords)
         self.upkeep = watch.over(SqlUpkeep(self.database), Upkeep)
         self.baselines = watch.over(SqlBaselines(self.database), BaselineRecords)

@@ -152,7 +152,7 @@ def _company() -> Rows:
     actor = {"actor_kind": "person", "actor_id": ID, "actor": ID, "address": "192.0.2.1"}
     act = {"organization_id": ID, "action": "token.created", "target": "ci", "details": "{}"}
     goes_to = {"url": "https://n.example", "format": "standard", "events": "compared", "kid": "k9"}
-    delivery = {"id": "msg_n", "webhook_id": ID, "project_id": ID, "pr_number": 7, "event": "compared"}
+    delivery = {"id": "msg_n", "webhook_id": ID, "organization_id": ID, "project_id": ID, "pr_number": 7}
     return {
         "audit_log": [{"at": NEVER, "project_id": ID, "project": ID, **actor, **act}],
         "organization_groups": [
@@ -162,7 +162,9 @@ def _company() -> Rows:
         "invitation_links": [{"organization_id": ID, "role": "viewer", **link, **by}],
         "share_links": [{"project_id": ID, "pr_number": 7, **link, **by}],
         "webhooks": [{"id": ID, "organization_id": ID, "project_id": ID, "secret": "s", **goes_to, **by}],
-        "webhook_deliveries": [{**delivery, "cause": "{}", "created_at": NEVER, "first_due_at": NEVER}],
+        "webhook_deliveries": [
+            {**delivery, "event": "compared", "cause": "{}", "created_at": NEVER, "first_due_at": NEVER}
+        ],
         "usage_by_day": [{"project_id": ID, "day": 99_999, "kind": "images", "files": 1, "bytes": 1}],
     }
 

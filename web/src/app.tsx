@@ -29,6 +29,7 @@ import { TokensPage } from "./tokens/tokens-page";
 import { ConfirmHost, FailedPage, Loading, Toasts } from "./ui";
 import { OrganizationUsagePage } from "./usage/organization-usage-page";
 import { UsagePage } from "./usage/usage-page";
+import { WebhooksPage } from "./webhooks/webhooks-page";
 
 /** The gallery uses the whole width of a large screen. */
 const PULL = "/projects/:id/prs/:n";
@@ -75,6 +76,8 @@ function pageAt(path: string): ComponentChild {
   if (path === "/join") return <JoinPage />;
   const organization = match("/organizations/:id", path);
   if (organization) return <OrganizationPage key={path} organizationId={organization.id} />;
+  const webhooks = match("/organizations/:id/webhooks", path);
+  if (webhooks) return <WebhooksPage key={path} organizationId={webhooks.id} />;
   const audit = match("/organizations/:id/audit", path);
   if (audit) return <AuditPage key={path} organizationId={audit.id} />;
   const usage = match("/organizations/:id/usage", path);

@@ -10,6 +10,7 @@ import "./styles/shell.css";
 import "./styles/forms.css";
 import "./styles/access.css";
 import "./styles/audit.css";
+import "./styles/webhooks.css";
 import "./styles/projects.css";
 import "./styles/charts.css";
 import "./styles/gallery.css";

@@ -69,10 +69,8 @@ def create(config: ConfigOption = None) -> None:
 @app.command()
 def rotate(config: ConfigOption = None) -> None:
     """Create a new signing key. URLs signed with older keys stay valid."""
-    from prshots.server.adapters.forges.token_encryption import encrypt_again
-    from prshots.server.adapters.sql.outbox.connections import SqlConnections
     from prshots.server.domain.audit.models import Action
-    from prshots.server.wiring import key_file, open_fingerprints, use_database
+    from prshots.server.wiring import encrypt_secrets_again, key_file, open_fingerprints, use_database
 
     settings = settings_from(config)
     keys = key_file(settings)
@@ -81,9 +79,7 @@ def rotate(config: ConfigOption = None) -> None:
         fingerprints.agree(ring)  # first, to leave a wrong key file unchanged
         kid = keys.rotate(fingerprints.used_kids())
         fingerprints.agree(keys.fresh_ring())
-    run_with(
-        use_database(settings), lambda database: encrypt_again(SqlConnections(database), keys.fresh_ring)
-    )
+    run_with(use_database(settings), lambda database: encrypt_secrets_again(database, keys.fresh_ring))
     record_act(settings, Action.KEY_ROTATED, kid)
     say(f"Key {kid} signs new URLs. A running service starts using it within 10 s.")
 
@@ -97,18 +93,16 @@ def retire(
     import asyncio
 
     from prshots.contract.errors import ConflictError
-    from prshots.server.adapters.sql.outbox.connections import SqlConnections
     from prshots.server.domain.audit.models import Action
-    from prshots.server.wiring import count_signed_with, key_file, use_database
+    from prshots.server.wiring import count_signed_with, key_file, kids_of_secrets, use_database
 
     settings = settings_from(config)
     keys = key_file(settings)
     older = {key.kid for key in keys.ring().keys[1:]}  # reports a missing or invalid file
-    connected = run_with(use_database(settings), lambda database: SqlConnections(database).connections())
-    if kid in older & {found.kid for found in connected}:
+    if kid in older & run_with(use_database(settings), kids_of_secrets):
         raise ConflictError(
-            f"key {kid!r} encrypts tokens of connections: run `prshots sweep`, which encrypts them with the "
-            "first key"
+            f"key {kid!r} encrypts tokens of connections or secrets of webhooks: run `prshots sweep`, which "
+            "encrypts them with the first key"
         )
     images = asyncio.run(count_signed_with(settings, kid))  # first: a database error leaves the key in place
     keys.retire(kid)

@@ -17,6 +17,7 @@ import type {
   ShotList,
   StagedList,
   TokenList,
+  WebhookDeliveries,
 } from "./types";
 
 export { connection } from "./poller";
@@ -51,6 +52,7 @@ type Lists = Omit<
     BaselineHistory &
     StagedList &
     TokenList &
+    WebhookDeliveries &
     MemberList &
     QuotaHolders,
   "next" | "branches" | "default_bytes"

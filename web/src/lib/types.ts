@@ -57,6 +57,8 @@ export type ReviewState = "open" | "approved" | "rejected" | "not_needed" | "qua
 export type GateState = "passed" | "waiting" | "rejected" | "blocked";
 export type ForgeKind = "github" | "gitlab" | "gitea" | "bitbucket";
 export type DeliveryKind = "status" | "comment";
+export type Event = "compared" | "decided" | "gate" | "expired" | "quota" | "test";
+export type Format = "standard" | "slack" | "teams";
 
 /** Shots with the same change. */
 export interface ShotGroup {
@@ -754,6 +756,64 @@ export interface AuditEntry {
 export interface AuditLog {
   entries: AuditEntry[];
   next: string | null;
+}
+
+export interface Webhook {
+  id: string;
+  /** Null for all projects of the organization. */
+  project_id: string | null;
+  /** The project's name, or empty. */
+  project: string;
+  url: string;
+  format: Format;
+  events: Event[];
+  created_by: string;
+  created_at: number;
+  /** Until then, messages are also signed with the secret before the last rotation. */
+  old_secret_until: number | null;
+  /** When a message last arrived. */
+  sent_at: number | null;
+  failing_since: number | null;
+  /** When the receiver answered 410. A change enables the webhook again. */
+  disabled_at: number | null;
+}
+
+export interface WebhookList {
+  webhooks: Webhook[];
+}
+
+export interface NewWebhook {
+  webhook: Webhook;
+  /** Shown once. */
+  secret: string;
+}
+
+export interface WebhookDelivery {
+  /** The message's `webhook-id`. */
+  id: string;
+  event: Event;
+  project_id: string | null;
+  pr_number: number | null;
+  created_at: number;
+  /** When it is sent next. Null if it arrived or was given up. */
+  next_at: number | null;
+  attempts: number;
+  sent_at: number | null;
+  /** The HTTP status of the last reply. */
+  status: number | null;
+  /** The beginning of the last reply. */
+  reply: string;
+  error: string;
+}
+
+export interface WebhookDeliveries {
+  deliveries: WebhookDelivery[];
+  next: string | null;
+}
+
+export interface WebhookPayload {
+  /** The body, or empty before the first attempt. */
+  payload: string;
 }
 
 export interface Done {

@@ -76,6 +76,7 @@ const PROJECT_TABS = [
 const ORGANIZATION_TABS = [
   { id: "members", path: "", label: "Members" },
   { id: "usage", path: "/usage", label: "Usage" },
+  { id: "webhooks", path: "/webhooks", label: "Webhooks", needs: "owner" },
   { id: "audit", path: "/audit", label: "Audit log", needs: "owner" },
 ] as const satisfies readonly Tab[];
 

@@ -13,6 +13,7 @@ from prshots.server.domain.outbox.service import Outbox
 from prshots.server.domain.projects.keyless import TokenExchange
 from prshots.server.domain.projects.service import Projects
 from prshots.server.domain.review.service import Reviews
+from prshots.server.domain.webhooks.service import WebhookSender
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,7 @@ class PublicServices:
     reviews: Reviews
     comments: Comments
     outbox: Outbox
+    webhooks: WebhookSender
     staging: Staging
     put_urls: PutUrls
     exchange: TokenExchange

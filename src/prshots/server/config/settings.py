@@ -150,6 +150,9 @@ class Settings:
         values.networks, "127.0.0.0/8,::1", "comma-separated IP addresses or networks such as 10.0.0.0/8"
     )
     audit_days: int = _setting(values.whole(1, 36_500), 400, "a whole number of days from 1 to 36500")
+    webhook_networks: str = _setting(
+        values.networks, "", "comma-separated IP addresses or networks such as 10.0.0.0/8"
+    )
     workers: int = _setting(values.workers, 1, values.WORKERS)
     api_workers: int = _workers()
     img_workers: int = _workers()

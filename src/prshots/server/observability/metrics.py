@@ -71,6 +71,7 @@ EXPIRED_BY = ("request", "sweep")
 SWEEP_RESULTS = ("ok", "failed")
 SWEEP_REFUSALS = ("clock", "retention", "orphans")
 OUTBOX_KINDS = ("status", "comment")
+WEBHOOK_EVENTS = ("compared", "decided", "gate", "expired", "quota", "test")
 
 MetricT = TypeVar("MetricT", Counter, Histogram)
 
@@ -164,6 +165,16 @@ OUTBOX_FAILED = _counter(
     "prshots_outbox_failed", "Failed attempts to deliver to forges, by kind.", "kind", OUTBOX_KINDS
 )
 OUTBOX_WAITING = _gauge("prshots_outbox_waiting", "Deliveries to forges that are due, counted every 30 s.")
+WEBHOOKS_SENT = _counter("prshots_webhooks_sent", "Messages of webhooks, by event.", "event", WEBHOOK_EVENTS)
+WEBHOOKS_FAILED = _counter(
+    "prshots_webhooks_failed",
+    "Failed attempts to send messages of webhooks, by event.",
+    "event",
+    WEBHOOK_EVENTS,
+)
+WEBHOOKS_WAITING = _gauge(
+    "prshots_webhooks_waiting", "Messages of webhooks that wait to be sent, counted every 30 s."
+)
 
 EXPIRED = _counter("prshots_expired_images", "Expired images, by request or by sweep.", "by", EXPIRED_BY)
 SWEEPS = _counter("prshots_sweeps", "Sweeps by result.", "result", SWEEP_RESULTS)

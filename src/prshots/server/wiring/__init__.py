@@ -269,6 +269,25 @@ async def open_accounts(settings: Settings) -> AsyncIterator[tuple[Projects, Tru
         yield projects_in(database), Trusts(SqlTrusts(database), settings.issuers)
 
 
+async def encrypt_secrets_again(database: Database, read_ring: Callable[[], KeyRing]) -> None:
+    """Encrypt the secrets of connections and webhooks with the first signing key. Raises RecordsError."""
+    from prshots.server.adapters.forges.token_encryption import encrypt_again
+    from prshots.server.adapters.sql.outbox.connections import SqlConnections
+    from prshots.server.adapters.sql.outbox.webhooks import SqlWebhooks
+
+    await encrypt_again(SqlConnections(database), read_ring)
+    await encrypt_again(SqlWebhooks(database), read_ring)
+
+
+async def kids_of_secrets(database: Database) -> set[str]:
+    """Return the signing keys that the secrets of connections and webhooks are encrypted with."""
+    from prshots.server.adapters.sql.outbox.connections import SqlConnections
+    from prshots.server.adapters.sql.outbox.webhooks import SqlWebhooks
+
+    connected, signing = await SqlConnections(database).secrets(), await SqlWebhooks(database).secrets()
+    return {each.kid for each in connected} | {each.kid for each in signing}
+
+
 @contextlib.asynccontextmanager
 async def open_for_sweep(settings: Settings) -> AsyncIterator[UpkeepEngines]:
     from prshots.server.adapters.deadlines import SWEEP_SECONDS
@@ -285,15 +304,14 @@ async def open_for_sweep(settings: Settings) -> AsyncIterator[UpkeepEngines]:
 def upkeep_engines(
     database: Database, store: ObjectStore, ring: Callable[[], KeyRing], audit_days: int
 ) -> UpkeepEngines:
-    from prshots.server.adapters.forges.token_encryption import encrypt_again
     from prshots.server.adapters.sql.audit import SqlAudit
     from prshots.server.adapters.sql.comparison.baselines import SqlBaselines
     from prshots.server.adapters.sql.comparison.comparisons import SqlComparisons
     from prshots.server.adapters.sql.images.images import SqlImages
     from prshots.server.adapters.sql.images.put_urls import SqlPutUrls
     from prshots.server.adapters.sql.images.staging import SqlStaged
-    from prshots.server.adapters.sql.outbox.connections import SqlConnections
     from prshots.server.adapters.sql.outbox.outbox import SqlOutbox
+    from prshots.server.adapters.sql.outbox.webhook_queues import SqlWebhookQueues
     from prshots.server.adapters.sql.people import SqlPeople
     from prshots.server.adapters.sql.projects.projects import SqlProjects, SqlTokens
     from prshots.server.adapters.sql.review.noise import SqlNoise
@@ -319,7 +337,8 @@ def upkeep_engines(
         SqlAudit(database),
         audit_days,
         SqlUsage(database),
-        partial(encrypt_again, SqlConnections(database), ring),
+        SqlWebhookQueues(database),
+        partial(encrypt_secrets_again, database, ring),
     )
 
 

@@ -23,6 +23,8 @@ from prshots.server.adapters.sql.images.staging import SqlStaged
 from prshots.server.adapters.sql.invitation_links import SqlInvitationLinks
 from prshots.server.adapters.sql.outbox.connections import SqlConnections
 from prshots.server.adapters.sql.outbox.outbox import SqlOutbox
+from prshots.server.adapters.sql.outbox.webhook_queues import SqlWebhookQueues
+from prshots.server.adapters.sql.outbox.webhooks import SqlWebhooks
 from prshots.server.adapters.sql.overview import SqlOverview
 from prshots.server.adapters.sql.people import SqlPeople
 from prshots.server.adapters.sql.projects.projects import SqlProjects
@@ -54,6 +56,7 @@ from prshots.server.domain.projects.ports import Issuers
 from prshots.server.domain.review.noise_service import Noise
 from prshots.server.domain.review.service import Reviews
 from prshots.server.domain.review.sharing import ShareLinks
+from prshots.server.domain.webhooks.service import WebhookSender
 from prshots.server.http.error_boundary import ErrorBoundary
 from prshots.server.http.readiness import Check, Readiness
 from prshots.server.observability import metrics
@@ -69,7 +72,7 @@ from prshots.server.wiring import (
     quotas_in,
     require_usable_database,
 )
-from prshots.server.wiring.forges import open_forges
+from prshots.server.wiring.forges import open_forges, open_receivers
 from prshots.server.wiring.opening import DatabaseOpening
 from prshots.server.wiring.sign_in import allow_list, build_sign_in
 
@@ -91,6 +94,7 @@ class _Engines:
         # Separate workers, so a thumbnail never waits for a comparison.
         self.thumbnail_workers = PictureWorkers(WorkerLimits().shared_by(settings.api_workers))
         self.forges = open_forges(settings, self.keys)
+        self.receivers = open_receivers(settings, self.keys)
         self.comparison_workers = PictureWorkers(COMPARING.shared_by(settings.api_workers))
 
     def readiness(self) -> Readiness:
@@ -121,6 +125,7 @@ class _Engines:
         await self.images.close()
         await self.counter.close()
         self.forges.close()
+        self.receivers.close()
         self.store.close()
 
 
@@ -138,9 +143,14 @@ def build_api(
         records=engines.images, store=engines.store, render=engines.thumbnail_workers.thumbnail
     )
 
+    def start() -> None:
+        services.outbox.start()
+        services.webhooks.start()
+
     async def close() -> None:
         engines.stop()
         await services.outbox.close()
+        await services.webhooks.close()
         await thumbnails.close()
         await services.comparisons.close()
         await engines.close()
@@ -153,7 +163,7 @@ def build_api(
         web_url=settings.web_url,
         for_people=routes_for_people(settings, engines, services, thumbnails),
         readiness=engines.readiness(),
-        start=services.outbox.start,
+        start=start,
         close=close,
         trusted_proxies=settings.trusted_networks,
         log_requests=settings.log_requests,
@@ -185,14 +195,19 @@ def _build_services(settings: Settings, engines: _Engines) -> PublicServices:
         slots=COMPARING.shared_by(settings.api_workers).workers + 1,
         on_decided=lambda verdict: metrics.COMPARED_PAIRS.labels(verdict).inc(),
     )
-    decided = asyncio.Event()
+    decided, messages_due = asyncio.Event(), asyncio.Event()
+
+    def wake() -> None:
+        decided.set()
+        messages_due.set()
+
     reviews = Reviews(
         records=SqlReviews(database),
         comparisons=comparisons,
         overview=SqlOverview(database),
         images=images,
         forge_hosts=forge_hosts(settings),
-        on_decided=decided.set,
+        on_decided=wake,
     )
     comments = Comments(engines.images, images, reviews, Noise(SqlNoise(database)))
     staging = Staging(records=SqlStaged(database), images=images)
@@ -210,6 +225,7 @@ def _build_services(settings: Settings, engines: _Engines) -> PublicServices:
         reviews=reviews,
         comments=comments,
         outbox=_build_outbox(engines, reviews, comments, decided),
+        webhooks=_build_webhooks(settings, engines, reviews, messages_due),
         staging=staging,
         put_urls=PutUrls(
             records=SqlPutUrls(database), images=images, staging=staging, base_url=settings.base_url
@@ -235,6 +251,22 @@ def _build_outbox(engines: _Engines, reviews: Reviews, comments: Comments, woken
         on_sent=lambda kind: metrics.OUTBOX_SENT.labels(kind).inc(),
         on_failed=lambda kind: metrics.OUTBOX_FAILED.labels(kind).inc(),
         on_waiting=metrics.OUTBOX_WAITING.set,
+    )
+
+
+def _build_webhooks(
+    settings: Settings, engines: _Engines, reviews: Reviews, woken: asyncio.Event
+) -> WebhookSender:
+    return WebhookSender(
+        queues=SqlWebhookQueues(engines.database),
+        receivers=engines.receivers,
+        reviews=reviews,
+        overview=SqlOverview(engines.database),
+        web_url=settings.web_url,
+        woken=woken,
+        on_sent=lambda event: metrics.WEBHOOKS_SENT.labels(event).inc(),
+        on_failed=lambda event: metrics.WEBHOOKS_FAILED.labels(event).inc(),
+        on_waiting=metrics.WEBHOOKS_WAITING.set,
     )
 
 
@@ -305,6 +337,9 @@ def routes_for_people(
         forges=engines.forges,
         organizations=organizations,
         joining=Joining(organizations, SqlInvitationLinks(database), SqlGroups(database)),
+        webhooks=SqlWebhooks(database),
+        receivers=engines.receivers,
+        wake_webhooks=services.webhooks.wake,
         audit=SqlAudit(database),
         overview=overview,
         quotas=quotas_in(database, settings),

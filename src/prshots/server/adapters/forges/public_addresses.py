@@ -6,33 +6,41 @@ name once and connect to the address that we checked, because the next answer ma
 
 import ipaddress
 import socket
+import time
 from collections.abc import Collection
 from urllib.parse import urlsplit
 
 import httpx
 
 from prshots.contract.errors import ForgeError
+from prshots.forges.deadline import current_deadline
 
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")  # an IPv4 address in its last four bytes
 _PROTOCOLS = ipaddress.ip_network("192.0.0.0/24")  # includes the metadata server of a cloud
 _UNICAST = ipaddress.ip_network("2000::/3")
 
 
-class PublicTransport(httpx.HTTPTransport):
-    """Raises ForgeError for an address on a private network."""
+Networks = Collection[ipaddress.IPv4Network | ipaddress.IPv6Network]
 
-    def __init__(self) -> None:
+
+class PublicTransport(httpx.HTTPTransport):
+    """Raises ForgeError for an address on a private network that isn't among the `allowed` ones.
+
+    With `only_https`, plain http is for allowed networks only. `setting` is the one that allows them.
+    """
+
+    def __init__(
+        self, allowed: Networks = (), *, only_https: bool = False, setting: str = "PRSHOTS_FORGE_HOSTS"
+    ) -> None:
+        self._allowed, self._only_https, self._setting = allowed, only_https, setting
         # The pool knows connections by address, and another host at that address has another certificate.
         super().__init__(limits=httpx.Limits(max_keepalive_connections=0))
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         host = request.url.raw_host.decode()
-        addresses = _resolve(host)
-        if not all(map(_is_public, addresses)):
-            raise ForgeError(
-                f"{request.url.netloc.decode()} is on a private network: the operator can allow it with "
-                "PRSHOTS_FORGE_HOSTS"
-            )
+        addresses = self.check(host, request.url.netloc.decode(), is_https=request.url.scheme == "https")
+        if time.monotonic() > current_deadline():  # looking up the name took too long
+            raise httpx.ConnectTimeout("the name server did not answer in time")
         to_address = httpx.Request(
             request.method,
             request.url.copy_with(host=addresses[0]),
@@ -41,6 +49,21 @@ class PublicTransport(httpx.HTTPTransport):
             extensions={**request.extensions, "sni_hostname": host},
         )
         return super().handle_request(to_address)
+
+    def check(self, host: str, shown: str, *, is_https: bool) -> list[str]:
+        """Return the host's addresses. Raises ForgeError, or ConnectError if it has none."""
+        addresses = _resolve(host)
+        others = [address for address in addresses if not self._is_allowed(address)]
+        if not all(map(_is_public, others)):
+            raise ForgeError(
+                f"{shown} is on a private network: the operator can allow it with {self._setting}"
+            )
+        if others and self._only_https and not is_https:
+            raise ForgeError(f"the address uses http, which anyone on the way can read: use https://{shown}")
+        return addresses
+
+    def _is_allowed(self, address: str) -> bool:
+        return any(ipaddress.ip_address(address) in network for network in self._allowed)
 
 
 def transport_to(api_url: str, allowed_hosts: Collection[str]) -> PublicTransport | None:
@@ -58,7 +81,7 @@ def _resolve(host: str) -> list[str]:
     """Return the addresses, reachable ones first."""
     try:
         found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
-    except OSError as error:
+    except (OSError, UnicodeError) as error:
         raise httpx.ConnectError(str(error)) from error
     return [str(entry[4][0]) for entry in found]
 

@@ -55,14 +55,16 @@ def in_batches(values: Iterable[T]) -> Iterator[list[T]]:
     return (listed[start : start + AT_ONCE] for start in range(0, len(listed), AT_ONCE))
 
 
-def discard_oldest(connection: Connection, table: Table, until: int, limit: int) -> int:
-    """Delete about `limit` rows that were created at this time or earlier. Return how many."""
+def discard_oldest(
+    connection: Connection, table: Table, until: int, limit: int, *which: ColumnElement[bool]
+) -> int:
+    """Delete about `limit` such rows that were created at this time or earlier. Return how many."""
     created_at = table.c.created_at
-    old = select(created_at).where(created_at <= until).order_by(created_at).limit(limit)
+    old = select(created_at).where(created_at <= until, *which).order_by(created_at).limit(limit)
     times = connection.execute(old).scalars().all()
     if not times:
         return 0
-    return connection.execute(delete(table).where(created_at <= times[-1])).rowcount
+    return connection.execute(delete(table).where(created_at <= times[-1], *which)).rowcount
 
 
 ACTIVE_OF_PR = (*given(images, "project_id", "pr_number"), ACTIVE)

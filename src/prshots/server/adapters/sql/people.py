@@ -21,6 +21,8 @@ from prshots.server.adapters.sql.database.schema import (
     organizations,
     sessions,
     users,
+    webhook_deliveries,
+    webhooks,
 )
 from prshots.server.adapters.sql.groups import follow_groups
 from prshots.server.adapters.sql.memberships import check_room, lock_row
@@ -152,7 +154,8 @@ class SqlPeople:
     async def remove_organization(self, organization_id: str) -> None:
         def remove(connection: sa.Connection) -> None:
             lock_row(connection, organizations, organization_id)
-            for table in (invitations, invitation_links, organization_groups, members):
+            of_organization = (invitations, invitation_links, organization_groups, members)
+            for table in (*of_organization, webhooks, webhook_deliveries):
                 connection.execute(sa.delete(table).where(table.c.organization_id == organization_id))
             removing = sa.delete(organizations).where(organizations.c.id == organization_id)
             name = connection.execute(removing.returning(organizations.c.name)).scalar()

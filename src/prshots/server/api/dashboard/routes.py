@@ -12,6 +12,7 @@ from prshots.server.api.dashboard import (
     quarantines,
     share_links,
     storage,
+    webhooks,
     zip_download,
 )
 from prshots.server.api.dashboard.routing import DashboardRoute
@@ -29,4 +30,5 @@ ROUTES: tuple[DashboardRoute, ...] = (
     *share_links.ROUTES,
     *connections.ROUTES,
     *storage.ROUTES,
+    *webhooks.ROUTES,
 )

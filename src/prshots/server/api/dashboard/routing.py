@@ -48,6 +48,7 @@ from prshots.server.domain.review.service import Reviews
 from prshots.server.domain.review.sharing import ShareLinks
 from prshots.server.domain.storage.ports import UsageRecords
 from prshots.server.domain.storage.service import Quotas
+from prshots.server.domain.webhooks.ports import WebhookReceivers, WebhookRecords
 from prshots.server.http.headers import names_tag
 from prshots.server.http.json_response import json_bytes
 
@@ -84,6 +85,11 @@ class DashboardServices:
     trusts: Trusts
     connections: ConnectionRecords
     forges: ConnectedForges
+    webhooks: WebhookRecords
+    receivers: WebhookReceivers
+    wake_webhooks: Callable[[], None]
+    """Called after a request that makes a message due."""
+
     organizations: Organizations
     joining: Joining
     audit: AuditRecords

@@ -29,6 +29,11 @@ class Connection:
     def uses_app(self) -> bool:
         return not self.secret
 
+    @property
+    def bound_to(self) -> str:
+        """What the encrypted token belongs to: it can't be decrypted for anything else."""
+        return f"{self.project_id}\0{self.api_url}"
+
 
 class DeliveryKind(StrEnum):
     """What goes out about a pull request, in the order in which it is sent."""

@@ -6,43 +6,27 @@ its lease ends.
 """
 
 import asyncio
-import contextlib
-import random
 import secrets
 import time
-from collections import Counter
 from collections.abc import Callable
 from functools import partial
 
-import structlog
-
-from prshots.contract.errors import PrshotsError
 from prshots.contract.gates import status_of
-from prshots.contract.redaction import redact_briefly
 from prshots.contract.replies import NOT_COMPARED
 from prshots.server.domain.comments.service import Comments
+from prshots.server.domain.outbox.delivery_loop import (
+    LEASE_SECONDS,
+    SEND_SECONDS,
+    DeliveryLoop,
+    next_attempt,
+    reason_of,
+)
 from prshots.server.domain.outbox.models import Attempt, Claim, Connection, DeliveryKind, Due
 from prshots.server.domain.outbox.ports import ConnectionRecords, ForgeDelivery, OutboxRecords
 from prshots.server.domain.review.service import Reviews
 
-SEND_SECONDS = 15.0
-"""How long a holder sends."""
-
-LEASE_SECONDS = 30
-"""How long a pull request is held. The time after `SEND_SECONDS` is for database calls and clock skew."""
-
-POLL_SECONDS = 2.0
-"""How long another process's cause may go unnoticed."""
-
-COUNT_SECONDS = 30.0
 AT_ONCE, OF_PROJECT = 6, 3
 """How many pull requests a process sends at once, in all and per project: a slow forge delays no others."""
-
-LONGEST_PAUSE_SECONDS = 300
-GIVE_UP_SECONDS = 24 * 3600
-STOP_SECONDS = 3.0
-
-_log = structlog.get_logger()
 
 
 class Outbox:
@@ -66,63 +50,20 @@ class Outbox:
         self._forges = forges
         self._reviews = reviews
         self._comments = comments
-        self._woken = woken
         self._on_sent = on_sent
         self._on_failed = on_failed
-        self._on_waiting = on_waiting
         self._clock = clock
-        self._sending: dict[tuple[str, int], asyncio.Task[None]] = {}
-        self._running: asyncio.Task[None] | None = None
-
-    def start(self) -> None:
-        """Start sending, on the running event loop."""
-        self._running = asyncio.create_task(self._run())
-
-    async def close(self) -> None:
-        """Stop. Attempts in progress get a few seconds. Another process repeats those that don't finish."""
-        if self._running:
-            self._running.cancel()
-        if self._sending:
-            await asyncio.wait(self._sending.values(), timeout=STOP_SECONDS)
-        for task in self._sending.values():
-            task.cancel()
-
-    async def _run(self) -> None:
-        counted_at = 0.0
-        while True:
-            self._woken.clear()
-            try:
-                await self._send_due()
-                if time.monotonic() - counted_at > COUNT_SECONDS:
-                    counted_at = time.monotonic()
-                    self._on_waiting(await self._records.count_waiting())
-            except PrshotsError:
-                pass  # the database reports its outages
-            except Exception:  # noqa: BLE001 - the next round may work
-                _log.exception("outbox failed")
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._woken.wait(), POLL_SECONDS * random.uniform(0.75, 1.25))  # noqa: S311
-
-    async def _send_due(self) -> None:
-        """Start to send what is due."""
-        count = Counter(project_id for project_id, _ in self._sending)
-        busy = [project_id for project_id in count if count[project_id] == OF_PROJECT]
-        for pull in await self._records.due(int(self._clock()), busy, limit=5 * AT_ONCE):
-            is_free = pull not in self._sending and count[pull[0]] < OF_PROJECT
-            if is_free and len(self._sending) < AT_ONCE:
-                count[pull[0]] += 1
-                sending = self._sending[pull] = asyncio.create_task(self._send(*pull))
-                sending.add_done_callback(partial(self._forget, pull))
-
-    def _forget(self, pull: tuple[str, int], sent: "asyncio.Task[None]") -> None:
-        del self._sending[pull]
-        if sent.cancelled():
-            return
-        error = sent.exception()
-        if error is None:
-            self._woken.set()  # there may be more
-        elif not isinstance(error, PrshotsError):  # the database reports its outages
-            _log.error("outbox failed", exc_info=error)
+        self._loop = DeliveryLoop(
+            due=records.due,
+            send=lambda pull: self._send(*pull),
+            limits=lambda pull: {pull[0]: OF_PROJECT},
+            most=AT_ONCE,
+            count_waiting=records.count_waiting,
+            on_waiting=on_waiting,
+            woken=woken,
+            clock=clock,
+        )
+        self.start, self.close = self._loop.start, self._loop.close
 
     async def _send(self, project_id: str, pr_number: int) -> None:
         """Send what is due for a pull request. If this fails, the lease ends by itself."""
@@ -149,15 +90,9 @@ class Outbox:
         return Attempt(due, sent)
 
     def _failed(self, due: Due, error: Exception) -> Attempt:
-        if isinstance(error, PrshotsError):
-            reason, asked = redact_briefly(str(error)), error.retry_after
-        else:
-            _log.error("sending failed", kind=due.kind, exc_info=error)
-            reason, asked = "internal error", 0.0
-        pause = min(2 ** (min(due.attempts, 20) - 1), LONGEST_PAUSE_SECONDS)
-        next_at = int(self._clock() + min(max(pause, asked), GIVE_UP_SECONDS + 1))  # it may ask for infinity
-        is_given_up = next_at > due.first_due_at + GIVE_UP_SECONDS
-        return Attempt(due, error=reason, next_at=None if is_given_up else next_at)
+        reason, asked = reason_of(error, due.kind)
+        next_at = next_attempt(self._clock(), due.attempts, due.first_due_at, asked)
+        return Attempt(due, error=reason, next_at=next_at)
 
     async def _send_status(self, claim: Claim, due: Due, connection: Connection, until: float) -> str:
         """Set the status of the newest commit, unless the forge has it. Return it in one line."""

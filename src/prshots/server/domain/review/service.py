@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Mapping
 from urllib.parse import urlsplit
 
 from prshots.contract.errors import ConflictError, ForbiddenError, NotFoundError
-from prshots.contract.replies import NOT_COMPARED, Comparison, Decided, Verdict
+from prshots.contract.replies import NOT_COMPARED, Comparison, Decided, Gate, Verdict
 from prshots.server.domain.comparison.models import (
     ComparisonRequest,
     ComparisonSummary,
@@ -90,6 +90,11 @@ class Reviews:
 
     async def notice(self, project: Project, pr_number: int) -> int:
         return await self._records.notice(project.id, pr_number)
+
+    async def gate(self, project: Project, pr_number: int) -> Gate | None:
+        """Return the gate, or None if no commit was compared."""
+        reviewed = await self._of_newest(project, pr_number)
+        return reviewed.gate if reviewed else None
 
     # Deciding
 

@@ -13,6 +13,7 @@ from prshots.server.domain.people.ports import People
 from prshots.server.domain.projects.ports import ProjectRecords, TokenRecords
 from prshots.server.domain.review.ports import NoiseRecords, ShareLinkRecords
 from prshots.server.domain.storage.ports import UsageRecords
+from prshots.server.domain.webhooks.ports import WebhookQueues
 
 Total = Literal["project", "pull request", "day"]
 
@@ -97,5 +98,6 @@ class UpkeepEngines(NamedTuple):
     audit: AuditRecords
     audit_days: int
     usage: UsageRecords
+    webhooks: WebhookQueues
     encrypt_again: Callable[[], Awaitable[None]]
-    """Encrypts the tokens of connections with the newest signing key."""
+    """Encrypts the tokens of connections and the secrets of webhooks with the newest signing key."""

@@ -30,6 +30,7 @@ from prshots.server.adapters.sql.database.prepared import Prepared
 from prshots.server.adapters.sql.database.row_locks import lock_pull
 from prshots.server.adapters.sql.database.schema import compared_shots, comparisons, images, pair_results
 from prshots.server.adapters.sql.outbox.causes import JOB_SECONDS, mark_due
+from prshots.server.adapters.sql.outbox.webhook_causes import note_event
 from prshots.server.adapters.sql.review.asked_pairs import note_asked
 from prshots.server.adapters.sql.review.histories import identify_remembered
 from prshots.server.adapters.sql.review.quarantines import count_quarantined
@@ -44,6 +45,7 @@ from prshots.server.domain.comparison.models import (
     StoredComparison,
 )
 from prshots.server.domain.images.models import Image, ShotKey
+from prshots.server.domain.webhooks.models import Event
 
 KEPT_SECONDS = 600
 """How long to keep the comparison of an older commit, because a client may still request it."""
@@ -107,6 +109,11 @@ NEWEST_OF_SEVERAL = (
     comparisons.c.commit_sha == NEWEST_COMMIT,
 )
 OF_SHOT = sa.and_(*(compared_shots.c[name] == comparisons.c[name] for name in _COMMIT))
+_VERDICTS = (
+    sa.select(compared_shots.c.verdict, sa.func.count().label("count"))
+    .where(*given(compared_shots, *_COMMIT), compared_shots.c.verdict.is_not(None))
+    .group_by(compared_shots.c.verdict)
+)
 _COUNTS = (
     sa.select(comparisons.c.pr_number, comparisons.c.commit_sha, comparisons.c.state)
     .add_columns(compared_shots.c.verdict, sa.func.count(compared_shots.c.name))
@@ -369,7 +376,23 @@ def _note_gate(
         if newest and newest.commit_sha == key["commit_sha"]:
             note_asked(connection, newest, now)
         count_quarantined(connection, key, now)
-    mark_due(connection, request.project_id, request.pr_number, now, comment_in=JOB_SECONDS)
+        note_event(
+            connection,
+            Event.COMPARED,
+            project_id=request.project_id,
+            pr_number=request.pr_number,
+            cause=lambda: _told(connection, key, state),
+        )
+    is_running = state is ComparisonState.RUNNING
+    place = (request.project_id, request.pr_number)
+    mark_due(connection, *place, now, comment_in=JOB_SECONDS, is_running=is_running)
+
+
+def _told(connection: sa.Connection, key: Mapping[str, object], state: ComparisonState) -> dict[str, object]:
+    """Return what webhooks send about a comparison."""
+    counts = dict.fromkeys((verdict.value for verdict in Verdict), 0)
+    counts |= {row.verdict: row.count for row in connection.execute(_VERDICTS, key)}
+    return {"commit_sha": key["commit_sha"], "state": state.value, "screenshots": counts}
 
 
 def _shot_row(request: ComparisonRequest, planned: PlannedShot) -> dict[str, object]:

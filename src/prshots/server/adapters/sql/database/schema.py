@@ -569,7 +569,8 @@ share_links = sa.Table(
 
 # Where events go. `project_id` is empty for all projects of the organization. `events` are joined by commas.
 # `secret` is encrypted with the signing key `kid`. Until `old_until`, messages are also signed with the
-# `old_secret`.
+# `old_secret`. `sent_at` is when a message last arrived, and `failing_since` when the first of those since
+# failed. `disabled_at` is set when the receiver asked for no more messages.
 webhooks = sa.Table(
     "webhooks",
     metadata,
@@ -586,6 +587,9 @@ webhooks = sa.Table(
     sa.Column("old_until", sa.BigInteger, nullable=False),
     sa.Column("created_by", text(), nullable=False),
     sa.Column("created_at", sa.BigInteger, nullable=False),
+    sa.Column("sent_at", sa.BigInteger),
+    sa.Column("failing_since", sa.BigInteger),
+    sa.Column("disabled_at", sa.BigInteger),
 )
 
 # The messages of webhooks, kept after they are sent. `id` is the `webhook-id`. `cause` is a JSON object that
@@ -598,6 +602,7 @@ webhook_deliveries = sa.Table(
     sa.Column("seq", _Sequence, primary_key=True, autoincrement=True),
     sa.Column("id", text(48), nullable=False, unique=True),
     sa.Column("webhook_id", text(32), nullable=False),
+    sa.Column("organization_id", text(32), nullable=False),
     sa.Column("project_id", text(32), nullable=False),
     sa.Column("pr_number", sa.Integer, nullable=False),
     sa.Column("event", text(16), nullable=False),

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Collection, Sequence
 from dataclasses import asdict
+from typing import Any
 
 from sqlalchemy import Connection, bindparam, func, select, union, update
 from sqlalchemy import delete as delete_from
@@ -14,6 +15,7 @@ from prshots.server.adapters.sql.columns import (
     ACTIVE_OF_PR,
     IMAGE,
     LISTED_IMAGE,
+    OF_PULL_REQUEST,
     SHOT,
     discard_oldest,
     equal,
@@ -31,6 +33,7 @@ from prshots.server.adapters.sql.images.kept_replies import FIND, keep_replies
 from prshots.server.adapters.sql.images.marks import mark_some, schedule_images
 from prshots.server.adapters.sql.images.references import add_references
 from prshots.server.adapters.sql.images.totals import count_closed, count_removed
+from prshots.server.adapters.sql.outbox.webhook_causes import note_event
 from prshots.server.adapters.sql.review.share_links import end_share_links
 from prshots.server.bounded_cache import BoundedCache
 from prshots.server.domain.audit.models import Action
@@ -43,6 +46,7 @@ from prshots.server.domain.images.models import (
     ThumbnailState,
 )
 from prshots.server.domain.storage.models import Limits
+from prshots.server.domain.webhooks.models import Event
 
 REMEMBERED_IMAGES = 8192
 """A comment mostly lists the same images as the previous one. All of them take 6 MB."""
@@ -101,6 +105,22 @@ _COMMITS_OF_PR = select(func.count(func.lower(images.c.commit_sha).distinct())).
 _CLOSED_PULL = Prepared(
     select(pulls.c.closed_at).where(*given(pulls, "project_id", "pr_number"), pulls.c.closed_at.is_not(None))
 )
+
+
+_COUNT_OF_PULLS = (
+    select(images.c.pr_number, func.count().label("images"))
+    .where(images.c.project_id == bindparam("project_id"), OF_PULL_REQUEST)
+    .where(images.c.seq.in_(bindparam("seqs", expanding=True)))
+    .group_by(images.c.pr_number)
+)
+
+
+def _note_expired(connection: Connection, project_id: str, seqs: Sequence[int]) -> None:
+    """Record how many images of each pull request the retention expires."""
+    found = connection.execute(_COUNT_OF_PULLS, {"project_id": project_id, "seqs": seqs}) if seqs else ()
+    for pr_number, count in found:
+        told = {"reason": "retention", "images": count}
+        note_event(connection, Event.EXPIRED, project_id=project_id, pr_number=pr_number, cause=told)
 
 
 class SqlImages:
@@ -213,7 +233,7 @@ class SqlImages:
     async def close_pr(
         self, project_id: str, pr_number: int, now: int, *, schedule: bool, deleted_by: str = ""
     ) -> int:
-        this = {"project_id": project_id, "pr_number": pr_number}
+        this: dict[str, Any] = {"project_id": project_id, "pr_number": pr_number}
         of_pr = equal(images, **this)
         closing = update(images).where(*of_pr, images.c.closed_at.is_(None)).values(closed_at=now)
         deleting = update(pulls).where(*equal(pulls, **this)).values(deleted_at=now, deleted_by=deleted_by)
@@ -221,14 +241,17 @@ class SqlImages:
         def mark(connection: Connection) -> int:
             if not lock_pull(connection, project_id, pr_number):
                 return 0
+            expired = 0
             end_share_links(connection, project_id, pr_number, now)
             if schedule:
-                schedule_images(connection, now, *of_pr)
+                expired = schedule_images(connection, now, *of_pr)
                 remove_comparisons(connection, project_id, pr_number)
             target = f"#{pr_number}"
             if deleted_by:
                 connection.execute(deleting)
                 record(connection, Action.PULL_REQUEST_DELETED, project_id=project_id, target=target)
+                told = {"reason": "deleted", "by": deleted_by, "images": expired}
+                note_event(connection, Event.EXPIRED, **this, cause=told)
                 return 0
             marked = connection.execute(closing).rowcount
             if count_closed(connection, project_id, pr_number, now):
@@ -240,6 +263,7 @@ class SqlImages:
                     target=target,
                     details=details,
                 )
+                note_event(connection, Event.EXPIRED, **this, cause={"reason": "closed", "images": expired})
             return marked
 
         return await self._database.write(mark)
@@ -267,6 +291,7 @@ class SqlImages:
                 for rule in due_in(policy, retain_days, now):
                     if marked < limit:
                         due = some_due(connection, project_id, rule, limit - marked)
+                        _note_expired(connection, project_id, due)
                         marked += mark_some(connection, project_id, due, now)
             return marked
 

@@ -4,6 +4,8 @@ import sqlalchemy as sa
 
 from prshots.server.adapters.sql.columns import given
 from prshots.server.adapters.sql.database.schema import comparisons, pulls
+from prshots.server.adapters.sql.outbox.webhook_causes import note_event
+from prshots.server.domain.webhooks.models import Event
 
 _MARK = sa.text(
     "INSERT INTO outbox (project_id, pr_number, kind, version, due_at, first_due_at) "
@@ -33,15 +35,25 @@ JOB_SECONDS = 30
 
 
 def mark_due(
-    connection: sa.Connection, project_id: str, pr_number: int, now: int, *, comment_in: int = 0
+    connection: sa.Connection,
+    project_id: str,
+    pr_number: int,
+    now: int,
+    *,
+    comment_in: int = 0,
+    is_running: bool = False,
 ) -> None:
-    """Record that the pull request's status and comment may have changed, if the project has a connection.
+    """Record that the pull request's status, comment and gate may have changed.
+
+    The status and the comment wait only if the project has a connection, and the gate if it has a webhook.
 
     Call this in the transaction that changes them.
     """
     given = {"project_id": project_id, "pr_number": pr_number, "now": now}
     due = {"comment": now + comment_in, "status": now}
     connection.execute(_MARK, [given | {"kind": kind, "due_at": due_at} for kind, due_at in due.items()])
+    if not is_running:  # the end of the comparison is another cause
+        note_event(connection, Event.GATE, project_id=project_id, pr_number=pr_number)
 
 
 def mark_newest_due(connection: sa.Connection, project_id: str, limit: int, now: int) -> None:

@@ -31,6 +31,9 @@ class SqlConnections:
         rows = await self._database.rows(_CONNECTIONS.order_by(connections.c.project_id))
         return [_connection(row) for row in rows]
 
+    async def secrets(self) -> list[Connection]:
+        return [each for each in await self.connections() if not each.uses_app]
+
     async def put(self, connection: Connection) -> None:
         def put(database: sa.Connection) -> None:
             if not lock_project(database, connection.project_id):  # deleted after the caller found it

@@ -1,7 +1,7 @@
 """Decisions about pairs, and the facts that the gate follows from."""
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -21,12 +21,14 @@ from prshots.server.adapters.sql.database.schema import (
     images,
 )
 from prshots.server.adapters.sql.outbox.causes import mark_due
+from prshots.server.adapters.sql.outbox.webhook_causes import note_event
 from prshots.server.adapters.sql.review.histories import find_histories
 from prshots.server.adapters.sql.review.quarantines import quarantined_shots
 from prshots.server.domain.audit.models import Action
 from prshots.server.domain.comparison.models import PairKey
 from prshots.server.domain.images.models import ShotKey
 from prshots.server.domain.review.models import Decision, NewDecision, ReviewFacts
+from prshots.server.domain.webhooks.models import Event
 
 _CURRENT = sa.select(*(compared_shots.c[name] for name in PairKey._fields)).where(
     *given(compared_shots, "project_id", "pr_number"),
@@ -40,6 +42,7 @@ _DECISIONS = (
     .where(decisions.c.pr_number.in_(sa.bindparam("pr_numbers", expanding=True)))
     .order_by(decisions.c.seq)
 )
+NAMED_SHOTS = 50
 _PAIR = sa.tuple_(*(decisions.c[name] for name in PairKey._fields))
 
 MAX_NAMED = 10
@@ -97,7 +100,7 @@ class SqlReviews:
         self._database = database
 
     async def decide(self, project_id: str, pr_number: int, decision: NewDecision, now: int) -> bool:
-        of_pull = {"project_id": project_id, "pr_number": pr_number}
+        of_pull: dict[str, Any] = {"project_id": project_id, "pr_number": pr_number}
         pin = decision.pin
         row = {
             **of_pull,
@@ -119,6 +122,7 @@ class SqlReviews:
             replaced = (*equal(decisions, **of_pull), decisions.c.is_newest, _PAIR.in_(pairs))
             connection.execute(sa.update(decisions).where(*replaced).values(is_newest=False))
             connection.execute(sa.insert(decisions), [row | pair._asdict() for pair in pairs])
+            note_event(connection, Event.DECIDED, **of_pull, cause=lambda: _told(decision, pairs))
             mark_due(connection, project_id, pr_number, now)
             names = sorted({pair.name for pair in pairs})
             record(
@@ -165,6 +169,13 @@ class SqlReviews:
         of_pull = equal(asked_pairs, project_id=project_id, pr_number=pr_number)
         newest = sa.select(sa.func.max(asked_pairs.c.after_decision)).where(*of_pull)
         return await self._database.value(newest) or 0
+
+
+def _told(decision: NewDecision, pairs: Sequence[PairKey]) -> dict[str, object]:
+    """Return what webhooks send about a decision. A group may have too many shots to name them all."""
+    named = [{"name": pair.name, "viewport": pair.viewport, "theme": pair.theme} for pair in pairs]
+    about = {"decision": decision.decision.value, "by": decision.by, "note": decision.note}
+    return {**about, "screenshots": len(pairs), "shots": named[:NAMED_SHOTS]}
 
 
 def _read_review(row: Any) -> Review:  # noqa: ANN401 - a row of the table

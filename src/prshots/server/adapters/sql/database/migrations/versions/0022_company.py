@@ -88,6 +88,9 @@ def upgrade() -> None:
         sa.Column("old_until", sa.BigInteger, nullable=False, server_default="0"),
         sa.Column("created_by", text(), nullable=False),
         sa.Column("created_at", sa.BigInteger, nullable=False),
+        sa.Column("sent_at", sa.BigInteger),
+        sa.Column("failing_since", sa.BigInteger),
+        sa.Column("disabled_at", sa.BigInteger),
         sa.Index("webhooks_of_organization", "organization_id", "project_id"),
     )
     op.create_table(
@@ -95,6 +98,7 @@ def upgrade() -> None:
         sa.Column("seq", _sequence, primary_key=True, autoincrement=True),
         sa.Column("id", text(48), nullable=False, unique=True),
         sa.Column("webhook_id", text(32), nullable=False),
+        sa.Column("organization_id", text(32), nullable=False),
         sa.Column("project_id", text(32), nullable=False),
         sa.Column("pr_number", sa.Integer, nullable=False),
         sa.Column("event", text(16), nullable=False),
@@ -111,6 +115,13 @@ def upgrade() -> None:
         sa.Column("reply", text(), nullable=False, server_default=""),
         sa.Column("error", text(), nullable=False, server_default=""),
         sa.Index("webhook_deliveries_of_webhook", "webhook_id", "seq"),
+        sa.Index("webhook_deliveries_of_pull", "webhook_id", "project_id", "pr_number", "seq"),
+        sa.Index(
+            "webhook_deliveries_waiting",
+            *("webhook_id", "project_id", "pr_number", "seq"),
+            sqlite_where=_WAITS,
+            postgresql_where=_WAITS,
+        ),
         sa.Index("webhook_deliveries_due", "due_at", sqlite_where=_WAITS, postgresql_where=_WAITS),
         sa.Index("webhook_deliveries_created", "created_at"),
         sqlite_autoincrement=True,

@@ -1,0 +1,1 @@
+"""The servers that receive messages of webhooks, and the formats that they take."""

@@ -1,0 +1,1 @@
+"""Webhooks: what happens in an organization, sent to the addresses that its owners name."""
