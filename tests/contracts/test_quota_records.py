@@ -156,3 +156,34 @@ async def test_lists_page_through_all_holders_largest_first(stores: Stores) -> N
     assert len({each.id for each in seen}) == 5
     everyone = await stores.quotas.organizations(None, 100)
     assert LOCAL_ORGANIZATION in {each.id for each in everyone}
+
+
+async def test_reaching_80_percent_causes_one_event_in_the_transaction(stores: Stores) -> None:
+    key = {"id": "w", "organization_id": LOCAL_ORGANIZATION, "url": "https://hook.example"}
+    adding = text(
+        "INSERT INTO webhooks (id, organization_id, project_id, url, format, events, kid, secret, created_by, "
+        "created_at) VALUES (:id, :organization_id, '', :url, 'standard', 'quota', '', '', '', 0)"
+    )
+    await stores.database.write(lambda connection: connection.execute(adding, key).close())
+
+    async def events() -> list[tuple[str, str]]:
+        query = text("SELECT project_id, cause FROM webhook_deliveries WHERE webhook_id = 'w' ORDER BY seq")
+        return [tuple(row) for row in await stores.database.rows(query)]
+
+    async def upload(size: int) -> None:
+        limit = limits(stores, organization=1000, project=500)
+        await outcome(stores.records.add_image(an_image(stores.project, size=size), limits=limit))
+
+    await upload(399)
+    assert await events() == []
+    await upload(1)
+    of_project = (stores.project.id, '{"limit_bytes": 500, "stored_bytes": 400}')
+    assert await events() == [of_project]
+    await upload(50)
+    await upload(5000)  # is refused
+    assert await events() == [of_project]
+    await stores.quotas.set_organization(LOCAL_ORGANIZATION, 600)
+    assert await events() == [of_project]
+    await stores.quotas.set_organization(LOCAL_ORGANIZATION, 550)
+    await stores.quotas.set_organization(LOCAL_ORGANIZATION, 540)  # it was nearly full before
+    assert await events() == [of_project, ("", '{"limit_bytes": 550, "stored_bytes": 450}')]

@@ -8,6 +8,8 @@ from typing import Literal, NamedTuple
 from prshots.contract.object_names import CLOSEUP_EXTS, DIFF_EXT, THUMBNAIL_EXT
 
 MAX_QUOTA_BYTES = 2**60
+WARNING_PERCENT = 80
+"""At this share of a quota, webhooks send `quota`, and the dashboard warns."""
 
 
 class Limits(NamedTuple):
@@ -17,6 +19,10 @@ class Limits(NamedTuple):
     project_id: str
     of_organization: int
     of_project: int
+
+
+def is_nearly_full(stored: int, limit: int) -> bool:
+    return 0 < limit * WARNING_PERCENT <= stored * 100
 
 
 class Stored(NamedTuple):

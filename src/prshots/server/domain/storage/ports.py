@@ -26,10 +26,13 @@ class QuotaRecords(Protocol):
     ) -> list[QuotaHolder]:
         """Return the projects of an organization, largest (bytes, id) first."""
 
-    async def set_organization(self, organization_id: str, quota_bytes: int | None) -> bool:
-        """Set a quota. Return False if there is no such organization."""
+    async def set_organization(self, organization_id: str, quota_bytes: int | None, default: int = 0) -> bool:
+        """Set a quota. Return False if there is no such organization.
 
-    async def set_project(self, project_id: str, quota_bytes: int | None) -> bool: ...
+        `default` is the limit that applies with None. A lower limit may cause the event `quota`.
+        """
+
+    async def set_project(self, project_id: str, quota_bytes: int | None, default: int = 0) -> bool: ...
 
 
 class UsageRecords(Protocol):

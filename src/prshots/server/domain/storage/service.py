@@ -46,13 +46,13 @@ class Quotas:
     async def set_organization(self, organization_id: str, quota_bytes: int | None) -> None:
         """Set a quota, None for the service's default. Raises InvalidInputError, NotFoundError."""
         _check(quota_bytes)
-        if not await self.records.set_organization(organization_id, quota_bytes):
+        if not await self.records.set_organization(organization_id, quota_bytes, self.organization_default):
             raise NotFoundError("not found")
 
     async def set_project(self, project_id: str, quota_bytes: int | None) -> None:
         """Set a quota like `set_organization`."""
         _check(quota_bytes)
-        if not await self.records.set_project(project_id, quota_bytes):
+        if not await self.records.set_project(project_id, quota_bytes, self.project_default):
             raise NotFoundError("not found")
 
     async def _uses(self, limits: Limits | None) -> list[QuotaUse]:

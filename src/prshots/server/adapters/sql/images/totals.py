@@ -93,7 +93,7 @@ def add_images(connection: Connection, arrived: Sequence[Image], limits: Collect
         _COUNT_DAYS.run(connection, of_days)
     _COUNT_TOTALS.run(connection, of_pulls)
     if limits:
-        require_within(connection, limits)
+        require_within(connection, arrived, limits)
 
 
 def count_removed(connection: Connection, removed: Iterable[Sequence[Any]]) -> int:

@@ -6,8 +6,14 @@ import sqlalchemy as sa
 
 from prshots.server.adapters.sql.audit import record
 from prshots.server.adapters.sql.database.database import Database
+from prshots.server.adapters.sql.database.prepared import Prepared
 from prshots.server.adapters.sql.database.schema import organizations, project_totals, projects
-from prshots.server.adapters.sql.storage.quota_check import OF_ORGANIZATION, OF_PROJECT
+from prshots.server.adapters.sql.storage.quota_check import (
+    OF_ORGANIZATION,
+    OF_PROJECT,
+    note_crossing,
+    stored_in,
+)
 from prshots.server.domain.audit.models import Action
 from prshots.server.domain.storage.models import Limits, QuotaHolder, Stored
 
@@ -43,11 +49,11 @@ class SqlQuotas:
         mine = projects.c.organization_id == organization_id
         return await self._holders(projects, _WITH_TOTALS, after, limit, mine)
 
-    async def set_organization(self, organization_id: str, quota_bytes: int | None) -> bool:
-        return await self._set(organizations, organization_id, quota_bytes)
+    async def set_organization(self, organization_id: str, quota_bytes: int | None, default: int = 0) -> bool:
+        return await self._set(organizations, OF_ORGANIZATION, organization_id, quota_bytes, default)
 
-    async def set_project(self, project_id: str, quota_bytes: int | None) -> bool:
-        return await self._set(projects, project_id, quota_bytes)
+    async def set_project(self, project_id: str, quota_bytes: int | None, default: int = 0) -> bool:
+        return await self._set(projects, OF_PROJECT, project_id, quota_bytes, default)
 
     async def _holders(
         self,
@@ -64,7 +70,9 @@ class SqlQuotas:
             largest = largest.where(sa.tuple_(found.c.bytes, found.c.id) < sa.tuple_(*after))
         return [QuotaHolder(*row) for row in await self._database.rows(largest)]
 
-    async def _set(self, table: sa.Table, holder_id: str, quota_bytes: int | None) -> bool:
+    async def _set(
+        self, table: sa.Table, sums: Prepared, holder_id: str, quota_bytes: int | None, default: int
+    ) -> bool:
         this = table.c.id == holder_id
         # Uploads with the quota that was valid before come first, or see the new one.
         before = sa.select(table.c.name, table.c.quota_bytes).where(this).with_for_update(key_share=True)
@@ -78,6 +86,10 @@ class SqlQuotas:
             of = {"organization_id" if table is organizations else "project_id": holder_id}
             details = {"from": found.quota_bytes, "to": quota_bytes}
             record(connection, Action.QUOTA_CHANGED, **of, target=found.name, details=details)
+            stored = stored_in(connection, sums, **of)
+            limits = (default if each is None else each for each in (found.quota_bytes, quota_bytes))
+            old, new = ((stored, limit) for limit in limits)
+            note_crossing(connection, old, new, **of)
             return True
 
         return await self._database.write(change)
