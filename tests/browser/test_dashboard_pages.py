@@ -22,7 +22,7 @@ from support.service_processes import serve
 from support.signed_in_people import Person, sign_in
 from support.waiting import wait_until
 
-MAX_SCRIPT_BYTES = 64_000
+MAX_FIRST_SCRIPT_BYTES, MAX_SCRIPT_BYTES = 58_000, 78_000
 GITHUB = "https://token.actions.githubusercontent.com"
 NASTY = "<img src=x onerror=alert(1)> & \"quotes\" ![x](y) 'so' on"
 
@@ -621,11 +621,14 @@ def test_every_page_passes_axe_fits_a_phone_and_has_a_title_and_one_heading(
     assert len(set(titles)) > len(titles) / 2
 
 
-def test_the_compressed_scripts_stay_within_the_size_limit() -> None:
-    assets = Path(prshots.__file__).parent / "server" / "web" / "dashboard" / "assets"
-    scripts = [gzip.compress(path.read_bytes()) for path in assets.glob("*.js")]
-    assert scripts
-    assert sum(map(len, scripts)) <= MAX_SCRIPT_BYTES
+def test_the_compressed_scripts_stay_within_the_size_limits() -> None:
+    """Everyone loads the first script, and only people who manage something load the others."""
+    dashboard = Path(prshots.__file__).parent / "server" / "web" / "dashboard"
+    sizes = {path.name: len(gzip.compress(path.read_bytes())) for path in dashboard.glob("assets/*.js")}
+    page = (dashboard / "index.html").read_text()
+    first = sum(size for name, size in sizes.items() if name in page)
+    assert 0 < first <= MAX_FIRST_SCRIPT_BYTES
+    assert sum(sizes.values()) <= MAX_SCRIPT_BYTES
 
 
 @pytest.mark.slow

@@ -169,7 +169,11 @@ def test_only_errors_meant_for_clients_expose_their_message(kind):
         (errors.Refusal.LINK_USED, "said inside") if kind is errors.SignInRefusedError else ("said inside",)
     )
     status, message, _ = error_reply(kind(*told))
-    is_for_clients = status < 500 or kind in {errors.BusyError, errors.ExpireFailedError}
+    is_for_clients = status < 500 or kind in {
+        errors.BusyError,
+        errors.ExpireFailedError,
+        errors.QuotaReachedError,
+    }
     assert ("said inside" in message) == is_for_clients
 
 

@@ -1,7 +1,5 @@
 import type { ComponentChild } from "preact";
-import { AuditPage } from "./audit/audit-page";
 import { BaselinesPage } from "./baselines/baselines-page";
-import { InstallationPage } from "./installation/installation-page";
 import { JoinPage } from "./join/join-page";
 import { useLive } from "./lib/live";
 import { MeContext } from "./lib/me";
@@ -9,14 +7,12 @@ import { includesRole } from "./lib/roles";
 import { match, useLocation } from "./lib/router";
 import type { Me, Project, Role } from "./lib/types";
 import { ProjectRole } from "./lib/use-may";
+import { Management } from "./management/management";
 import { NoisePage } from "./noise/noise-page";
 import { QuarantinePage } from "./noise/quarantine-page";
-import { OrganizationPage } from "./organization/organization-page";
 import { ProjectsPage } from "./projects/projects-page";
 import { PullPage } from "./pull/pull-page";
 import { PullsPage } from "./pulls/pulls-page";
-import { SettingsPage } from "./settings/settings-page";
-import { SetupPage } from "./setup/setup-page";
 import { SHARED, SharedPage } from "./shared/shared-page";
 import { Banner } from "./shell/banner";
 import { Header } from "./shell/header";
@@ -25,11 +21,7 @@ import { NoAccessPage } from "./shell/no-access-page";
 import { NotFoundPage } from "./shell/not-found-page";
 import { SignInPage } from "./sign-in/sign-in-page";
 import { StagedPage } from "./staged/staged-page";
-import { TokensPage } from "./tokens/tokens-page";
 import { ConfirmHost, FailedPage, Loading, Toasts } from "./ui";
-import { OrganizationUsagePage } from "./usage/organization-usage-page";
-import { UsagePage } from "./usage/usage-page";
-import { WebhooksPage } from "./webhooks/webhooks-page";
 
 /** The gallery uses the whole width of a large screen. */
 const PULL = "/projects/:id/prs/:n";
@@ -74,15 +66,7 @@ function SignedIn({ path }: { path: string }) {
 function pageAt(path: string): ComponentChild {
   if (path === "/") return <ProjectsPage />;
   if (path === "/join") return <JoinPage />;
-  const organization = match("/organizations/:id", path);
-  if (organization) return <OrganizationPage key={path} organizationId={organization.id} />;
-  const webhooks = match("/organizations/:id/webhooks", path);
-  if (webhooks) return <WebhooksPage key={path} organizationId={webhooks.id} />;
-  const audit = match("/organizations/:id/audit", path);
-  if (audit) return <AuditPage key={path} organizationId={audit.id} />;
-  const usage = match("/organizations/:id/usage", path);
-  if (usage) return <OrganizationUsagePage key={path} organizationId={usage.id} />;
-  if (path === "/installation") return <InstallationPage />;
+  if (path === "/installation" || path.startsWith("/organizations/")) return <Management path={path} />;
   const pull = match(PULL, path);
   if (pull) return inProject(pull.id, pullPage(path, pull.id, pull.n));
   const project = match("/projects/:id", path);
@@ -133,15 +117,7 @@ function projectPage(path: string, projectId: string, part: string): ComponentCh
       return <NoisePage key={path} projectId={projectId} />;
     case "quarantine":
       return <QuarantinePage key={path} projectId={projectId} />;
-    case "usage":
-      return <UsagePage key={path} projectId={projectId} />;
-    case "tokens":
-      return <TokensPage key={path} projectId={projectId} />;
-    case "settings":
-      return <SettingsPage key={path} projectId={projectId} />;
-    case "setup":
-      return <SetupPage key={path} projectId={projectId} />;
     default:
-      return <NotFoundPage />;
+      return <Management path={path} />;
   }
 }

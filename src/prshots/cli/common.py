@@ -80,10 +80,7 @@ def settings_from(config: Path | None, component: str = "command") -> "Settings"
 
     with settings_errors_as_input_errors():
         settings = load_settings(config)
-    level = settings.log_level
-    if component == "command" and settings.log_format == "console" and level == "info":
-        level = "warning"  # the command itself says what it did
-    configure_logs(settings.log_format, level, component)
+    configure_logs(settings.log_format, settings.log_level, component)
     act_as(ActorKind.OPERATOR, "", account_name())
     for name in ignored_variables():
         structlog.get_logger().warning("unknown variable, ignored: see docs/run/settings.md", variable=name)

@@ -33,7 +33,7 @@ def record(
     target: str = "",
     details: Mapping[str, object] | None = None,
 ) -> None:
-    """Record what the current actor does, in the transaction that does it. After the commit, log it.
+    """Record what the current actor does, in the transaction that does it. After the commit, log it once.
 
     An act in a project belongs to the project's organization. One without either belongs to the installation.
     """
@@ -59,7 +59,8 @@ def record(
     details_json = json.dumps(entry["details"], ensure_ascii=False)
     connection.execute(_ADD, entry | {"at": int(time.time()), "details": details_json})
     given = {name: value for name, value in (entry | {"details": json.loads(details_json)}).items() if value}
-    after_commit(connection, partial(_log.info, "audit", **given))
+    if actor.kind is not ActorKind.OPERATOR:  # a command itself says what it did
+        after_commit(connection, partial(_log.info, "audit", **given))
 
 
 class SqlAudit:
