@@ -249,6 +249,8 @@ def walk(context: BrowserContext, web: str, places: dict[str, str], look: str) -
         "organization": f"{web}/organizations/{places['organization']}",
         "organization-usage": f"{web}/organizations/{places['organization']}/usage",
         "installation": f"{web}/installation",
+        "installation-audit": f"{web}/installation/audit",
+        "join": f"{web}/join",
         "webhooks": f"{web}/organizations/{places['organization']}/webhooks",
         "audit": f"{web}/organizations/{places['organization']}/audit",
         "not-found": f"{web}/nothing",

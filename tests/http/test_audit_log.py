@@ -217,6 +217,20 @@ def test_the_log_stays_after_its_organizations_projects_and_the_operator_reads_e
     assert ("organization.deleted", name) in {(entry["action"], entry["target"]) for entry in entries}
 
 
+def test_the_operator_reads_the_log_of_the_installation(place: Place) -> None:
+    code = place.service.run("login-link").stdout.strip().partition("#")[2]
+    with httpx.Client(base_url=place.service.web_url, headers={"Origin": place.service.web_url}) as operator:
+        assert operator.post("/auth/link", json={"code": code}).status_code == 200
+        name = f"gone-{secrets.token_hex(4)}"
+        made = place.owner.ask("POST", "/organizations", name=name).json()["id"]
+        assert place.owner.ask("DELETE", f"/organizations/{made}").status_code == 200
+        newest = operator.get("/v1/dashboard/installation/audit").json()["entries"][0]
+        assert (newest["action"], newest["target"]) == ("organization.deleted", name)
+        exported = operator.get("/v1/dashboard/installation/audit/export?action=organization").text
+        assert json.loads(exported.splitlines()[0])["organization_id"] == ""
+    assert place.owner.ask("GET", "/installation/audit").status_code == 404
+
+
 def test_the_operators_commands_are_recorded_as_theirs(place: Place) -> None:
     name = f"cli-{secrets.token_hex(4)}"
     place.service.run("project", "create", name)

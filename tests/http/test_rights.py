@@ -48,6 +48,8 @@ POST   /join
 """What everyone who is signed in can call. The last three need an invitation, or a link's secret."""
 
 OPERATORS = """
+GET    /installation/audit
+GET    /installation/audit/export
 GET    /installation/organizations
 PATCH  /installation/organizations/{organization_id}
 GET    /installation/organizations/{organization_id}/projects

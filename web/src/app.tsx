@@ -66,7 +66,7 @@ function SignedIn({ path }: { path: string }) {
 function pageAt(path: string): ComponentChild {
   if (path === "/") return <ProjectsPage />;
   if (path === "/join") return <JoinPage />;
-  if (path === "/installation" || path.startsWith("/organizations/")) return <Management path={path} />;
+  if (/^\/(installation|organizations)(\/|$)/.test(path)) return <Management path={path} />;
   const pull = match(PULL, path);
   if (pull) return inProject(pull.id, pullPage(path, pull.id, pull.n));
   const project = match("/projects/:id", path);

@@ -76,6 +76,9 @@ export const SUBJECTS: readonly (readonly [subject: string, label: string])[] = 
   ["webhook", "Webhooks"],
   ["share_link", "Share links"],
   ["quota", "Quotas"],
+  ["key", "Signing keys"],
+  ["installation", "Moves and restores"],
+  ["sweep", "Sweeps"],
 ];
 
 const PARTS = ["actor", "action", "project_id", "since", "until"] as const;

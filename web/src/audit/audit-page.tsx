@@ -5,7 +5,8 @@ import { navigate, useLocation } from "../lib/router";
 import type { Actor, AuditEntry } from "../lib/types";
 import { useUrlText } from "../lib/use-url-text";
 import { NoAccessPage } from "../shell/no-access-page";
-import { Empty, Failed, Field, Loading, MoreButton, OrganizationHead } from "../ui";
+import { NotFoundPage } from "../shell/not-found-page";
+import { Empty, Failed, Field, InstallationHead, Loading, MoreButton, OrganizationHead } from "../ui";
 import { type AuditFilter, auditFilterFrom, auditQuery, describeAct, SUBJECTS } from "./acts";
 
 export function AuditPage({ organizationId }: { organizationId: string }) {
@@ -19,8 +20,19 @@ export function AuditPage({ organizationId }: { organizationId: string }) {
   );
 }
 
+/** Only for the operator: what was done to the installation as a whole. */
+export function InstallationAuditPage() {
+  if (!useMe().operator) return <NotFoundPage />;
+  return (
+    <>
+      <InstallationHead current="audit" />
+      <AuditLog page="/installation/audit" />
+    </>
+  );
+}
+
 /** The entries under this path, with filters. `page` is the path of both the page and the API's route. */
-export function AuditLog({ page }: { page: string }) {
+function AuditLog({ page }: { page: string }) {
   const filter = auditFilterFrom(useLocation().query);
   const query = auditQuery(filter);
   const list = usePages(`${page}${query}`, "entries", (entry) => entry.seq);

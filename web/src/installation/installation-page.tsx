@@ -5,7 +5,18 @@ import { useLive, usePages } from "../lib/live";
 import { useMe } from "../lib/me";
 import type { QuotaHolder, QuotaHolders } from "../lib/types";
 import { NotFoundPage } from "../shell/not-found-page";
-import { Button, Dialog, Empty, Failed, Field, Loading, MoreButton, PageHead, toast, useAction } from "../ui";
+import {
+  Button,
+  Dialog,
+  Empty,
+  Failed,
+  Field,
+  InstallationHead,
+  Loading,
+  MoreButton,
+  toast,
+  useAction,
+} from "../ui";
 import { describeQuota, parseQuota, quotaText } from "./quota-text";
 
 const LIST = "/installation/organizations";
@@ -16,9 +27,9 @@ export function InstallationPage() {
   if (!useMe().operator) return <NotFoundPage />;
   return (
     <>
-      <PageHead title="Installation">
-        How much the organizations of this installation store, and how much they may.
-      </PageHead>
+      <InstallationHead current="organizations">
+        How much the organizations store, and how much they may.
+      </InstallationHead>
       <section>
         <Holders list={LIST} changed="/installation/organizations" withProjects />
       </section>

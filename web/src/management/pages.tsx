@@ -1,7 +1,7 @@
 /** The pages for people who manage projects and organizations. They are a separate script. */
 
 import type { ComponentChild } from "preact";
-import { AuditPage } from "../audit/audit-page";
+import { AuditPage, InstallationAuditPage } from "../audit/audit-page";
 import { InstallationPage } from "../installation/installation-page";
 import { match } from "../lib/router";
 import { OrganizationPage } from "../organization/organization-page";
@@ -20,6 +20,7 @@ export function managementPage(path: string): ComponentChild {
   if (organization) return <OrganizationPage key={path} organizationId={organization.id} />;
   const part = match("/organizations/:id/:part", path);
   if (part) return organizationPage(path, part.id, part.part);
+  if (path === "/installation/audit") return <InstallationAuditPage key={path} />;
   return path === "/installation" ? <InstallationPage /> : <NotFoundPage />;
 }
 

@@ -8,7 +8,7 @@ export { Field, NameField } from "./field";
 export * from "./icons";
 export { Menu } from "./menu";
 export { Mono, Time } from "./mono-and-time";
-export { OrganizationHead, PageHead, ProjectHead } from "./page-head";
+export { InstallationHead, OrganizationHead, PageHead, ProjectHead } from "./page-head";
 export { QuotaBanner, QuotaBars } from "./quotas";
 export { SearchField } from "./search-field";
 export { Empty, Failed, FailedPage, Loading } from "./states";

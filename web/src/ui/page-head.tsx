@@ -80,16 +80,22 @@ const ORGANIZATION_TABS = [
   { id: "audit", path: "/audit", label: "Audit log", needs: "owner" },
 ] as const satisfies readonly Tab[];
 
+const INSTALLATION_TABS = [
+  { id: "organizations", path: "", label: "Organizations" },
+  { id: "audit", path: "/audit", label: "Audit log" },
+] as const satisfies readonly Tab[];
+
 interface TabsProps {
   label: string;
   tabs: readonly Tab[];
   /** The path that the tabs' paths continue. */
   base: string;
   current: string;
-  role: Role;
+  /** The role of the signed-in user. Only tabs that it includes are shown. */
+  role?: Role;
 }
 
-function Tabs({ label, tabs, base, current, role }: TabsProps) {
+function Tabs({ label, tabs, base, current, role = "owner" }: TabsProps) {
   const list = useRef<HTMLElement>(null);
   // biome-ignore lint/correctness/useExhaustiveDependencies: runs when the current tab changes
   useEffect(() => {
@@ -158,6 +164,25 @@ export function OrganizationHead({ organization, current, children }: Organizati
       {includesRole(organization.role, "maintainer") && current !== "usage" && (
         <QuotaBanner base={`/organizations/${organization.id}`} />
       )}
+    </>
+  );
+}
+
+interface InstallationHeadProps {
+  current: (typeof INSTALLATION_TABS)[number]["id"];
+  children?: ComponentChildren;
+}
+
+/** The head of the operator's pages. */
+export function InstallationHead({ current, children }: InstallationHeadProps) {
+  const part = INSTALLATION_TABS.find(({ id }) => id === current)?.label ?? "";
+  const tabs = { label: "Installation", tabs: INSTALLATION_TABS, base: "/installation", current };
+  return (
+    <>
+      <PageHead title="Installation" part={part}>
+        {children}
+      </PageHead>
+      <Tabs {...tabs} />
     </>
   );
 }

@@ -1,7 +1,7 @@
-"""The audit log of an organization, for its owners: a page of entries, and an export."""
+"""The audit logs of organizations, for their owners, and of the installation, for the operator."""
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import asdict
 from datetime import UTC, date, datetime, timedelta
 
@@ -10,7 +10,7 @@ from starlette.responses import Response, StreamingResponse
 from prshots.contract.errors import InvalidInputError
 from prshots.server.api.dashboard import fields, view_types, views
 from prshots.server.api.dashboard.fields import next_cursor
-from prshots.server.api.dashboard.routing import Call, DashboardRoute
+from prshots.server.api.dashboard.routing import Answer, Call, DashboardRoute, operator_route
 from prshots.server.api.request_body import refuse_body
 from prshots.server.domain.audit.models import AuditEntry, AuditFilter
 from prshots.server.domain.audit.ports import AuditRecords
@@ -20,11 +20,12 @@ PAGE = 60
 EXPORTED_AT_ONCE = 1000
 FIRST_YEAR = 1970
 
-_PATH = "/organizations/{organization_id}/audit"
+Log = Callable[[Call, str], Awaitable[Answer]]
+"""Answers a call about the log of this organization, or of the installation ("")."""
 
 
-async def list_entries(call: Call) -> view_types.AuditLogView:
-    organization_id, after = await _organization_id(call), call.after(int)
+async def list_entries(call: Call, organization_id: str) -> view_types.AuditLogView:
+    after = call.after(int)
     found = await call.services.audit.entries(
         organization_id, _filter(call), after[0] if after else None, PAGE
     )
@@ -34,10 +35,10 @@ async def list_entries(call: Call) -> view_types.AuditLogView:
     }
 
 
-async def export(call: Call) -> Response:
+async def export(call: Call, organization_id: str) -> Response:
     """Return the entries as JSON lines, newest first."""
     await refuse_body(call.request)
-    organization_id, which = await _organization_id(call), _filter(call)
+    which = _filter(call)
     headers = {
         "Cache-Control": "no-store",
         "Content-Disposition": 'attachment; filename="audit.jsonl"',
@@ -60,11 +61,6 @@ async def _lines(
 def _line(entry: AuditEntry) -> str:
     time = datetime.fromtimestamp(entry.at, UTC).isoformat()
     return json.dumps({"time": time, **asdict(entry)}, ensure_ascii=False) + "\n"
-
-
-async def _organization_id(call: Call) -> str:
-    organization_id = call.path("organization_id")
-    return (await call.services.organizations.find_for(call.user, organization_id, Role.OWNER)).id
 
 
 def _filter(call: Call) -> AuditFilter:
@@ -95,7 +91,22 @@ def _midnight(day: date | None) -> int | None:
     return None if day is None else int(datetime.combine(day, datetime.min.time(), UTC).timestamp())
 
 
+def _of_organization(path: str, answer: Log) -> DashboardRoute:
+    async def for_owner(call: Call) -> Answer:
+        organization_id = call.path("organization_id")
+        await call.services.organizations.find_for(call.user, organization_id, Role.OWNER)
+        return await answer(call, organization_id)
+
+    return DashboardRoute("GET", f"/organizations/{{organization_id}}{path}", for_owner)
+
+
+def _of_installation(path: str, answer: Log) -> DashboardRoute:
+    return operator_route("GET", path, lambda call: answer(call, ""))
+
+
 ROUTES = (
-    DashboardRoute("GET", _PATH, list_entries),
-    DashboardRoute("GET", f"{_PATH}/export", export),
+    _of_organization("/audit", list_entries),
+    _of_organization("/audit/export", export),
+    _of_installation("/audit", list_entries),
+    _of_installation("/audit/export", export),
 )
