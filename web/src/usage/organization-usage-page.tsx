@@ -32,13 +32,15 @@ export function OrganizationUsagePage({ organizationId }: { organizationId: stri
             <Projects projects={usage.data.projects} />
           </section>
           <MeasuredFiles measured={usage.data.measured} days={Number(days)} />
-          <Choice
-            look="segments"
-            label="Period"
-            options={RANGES}
-            current={days}
-            href={(range) => `${base}/usage?days=${range}`}
-          />
+          {usage.data.measured.day && (
+            <Choice
+              look="segments"
+              label="Period"
+              options={RANGES}
+              current={days}
+              href={(range) => `${base}/usage?days=${range}`}
+            />
+          )}
         </>
       )}
     </>
