@@ -11,7 +11,7 @@ from prshots.server.adapters.forges.token_encryption import decrypt, encrypt, en
 from prshots.server.adapters.sql.outbox.webhook_causes import note_event
 from prshots.server.domain.projects.models import LOCAL_ORGANIZATION
 from prshots.server.domain.webhooks.models import (
-    Claim,
+    ClaimedMessage,
     Event,
     Format,
     QueueKey,
@@ -61,11 +61,13 @@ def queue(here: Stores, pr_number: int = 7, webhook_id: str = "w1") -> QueueKey:
     return QueueKey(LOCAL_ORGANIZATION, webhook_id, here.project.id, pr_number)
 
 
-async def claim(here: Stores, holder: str = "one", now: int = LATER, pr_number: int = 7) -> Claim | None:
+async def claim(
+    here: Stores, holder: str = "one", now: int = LATER, pr_number: int = 7
+) -> ClaimedMessage | None:
     return await here.queues.claim(queue(here, pr_number), holder, now, now + LEASE)
 
 
-async def claimed(here: Stores, holder: str = "one", now: int = LATER) -> Claim:
+async def claimed(here: Stores, holder: str = "one", now: int = LATER) -> ClaimedMessage:
     found = await claim(here, holder, now)
     assert found
     return found
@@ -77,7 +79,11 @@ async def due(here: Stores, now: int = LATER, busy: tuple[str, ...] = ()) -> lis
 
 
 async def finish(
-    here: Stores, claim: Claim, receipt: Receipt = ARRIVED, next_at: int | None = None, now: int = LATER
+    here: Stores,
+    claim: ClaimedMessage,
+    receipt: Receipt = ARRIVED,
+    next_at: int | None = None,
+    now: int = LATER,
 ) -> None:
     await here.queues.finish(queue(here, claim.pr_number), claim, receipt, next_at, now)
 

@@ -10,7 +10,7 @@ from prshots.server.api.dashboard import fields, view_types
 from prshots.server.api.dashboard.fields import next_cursor
 from prshots.server.api.dashboard.routing import Call, DashboardRoute
 from prshots.server.domain.projects.models import Organization, Role
-from prshots.server.domain.webhooks.models import CHOICES, Delivery, Event, Format, Webhook
+from prshots.server.domain.webhooks.models import CHOICES, Event, Format, ListedDelivery, Webhook
 
 PAGE = 30
 MAX_WEBHOOKS = 20
@@ -131,7 +131,7 @@ def _view(webhook: Webhook) -> view_types.WebhookView:
     }
 
 
-def _delivery_view(delivery: Delivery) -> view_types.WebhookDeliveryView:
+def _delivery_view(delivery: ListedDelivery) -> view_types.WebhookDeliveryView:
     return {
         "id": delivery.id,
         "event": delivery.event,

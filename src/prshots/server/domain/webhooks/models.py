@@ -95,7 +95,7 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class ClaimedMessage:
     """The next message of a queue. Until its lease ends, only its `holder` sends anything of the queue.
 
     `sent_gate` is the state of the gate that the queue last sent, or empty.
@@ -122,7 +122,7 @@ class Receipt(NamedTuple):
     is_gone: bool = False
 
 
-class Delivery(NamedTuple):
+class ListedDelivery(NamedTuple):
     """A message in the webhook's list. It waits until `due_at`, if it has that."""
 
     seq: int

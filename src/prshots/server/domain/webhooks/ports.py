@@ -4,9 +4,9 @@ from collections.abc import Collection, Mapping
 from typing import Protocol
 
 from prshots.server.domain.webhooks.models import (
-    Claim,
-    Delivery,
+    ClaimedMessage,
     Format,
+    ListedDelivery,
     QueueKey,
     Receipt,
     Webhook,
@@ -37,7 +37,7 @@ class WebhookRecords(Protocol):
     async def remove(self, webhook: Webhook) -> None:
         """Remove a webhook and its messages."""
 
-    async def deliveries(self, webhook_id: str, before: int | None, limit: int) -> list[Delivery]:
+    async def deliveries(self, webhook_id: str, before: int | None, limit: int) -> list[ListedDelivery]:
         """Return messages, newest first, with a `seq` below `before`."""
 
     async def body(self, webhook_id: str, delivery_id: str) -> str:
@@ -58,20 +58,20 @@ class WebhookQueues(Protocol):
         Leaves out the organizations and webhooks in `busy`, and queues whose next message someone holds.
         """
 
-    async def claim(self, queue: QueueKey, holder: str, now: int, until: int) -> Claim | None:
+    async def claim(self, queue: QueueKey, holder: str, now: int, until: int) -> ClaimedMessage | None:
         """Lease the queue's next message to this holder, until then. It is due again if the lease ends.
 
         Return None if nothing is due, if someone else holds the queue, or if the webhook is disabled.
         """
 
-    async def keep_body(self, claim: Claim, body: str, gate: str) -> bool:
+    async def keep_body(self, claim: ClaimedMessage, body: str, gate: str) -> bool:
         """Record the body before it is sent, and the gate's state. Return False if the lease has ended."""
 
-    async def discard(self, claim: Claim) -> None:
+    async def discard(self, claim: ClaimedMessage) -> None:
         """Remove a message that has nothing to say."""
 
     async def finish(
-        self, queue: QueueKey, claim: Claim, receipt: Receipt, next_at: int | None, now: int
+        self, queue: QueueKey, claim: ClaimedMessage, receipt: Receipt, next_at: int | None, now: int
     ) -> None:
         """Record an attempt and end the lease. The queue continues at `next_at`, or now without one.
 

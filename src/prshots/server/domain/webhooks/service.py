@@ -20,7 +20,7 @@ from prshots.server.domain.outbox.delivery_loop import (
     reason_of,
 )
 from prshots.server.domain.review.service import Reviews
-from prshots.server.domain.webhooks.models import Claim, Event, QueueKey, Receipt
+from prshots.server.domain.webhooks.models import ClaimedMessage, Event, QueueKey, Receipt
 from prshots.server.domain.webhooks.ports import WebhookQueues, WebhookReceivers
 
 AT_ONCE, OF_ORGANIZATION, OF_WEBHOOK = 12, 6, 2
@@ -80,7 +80,7 @@ class WebhookSender:
         next_at = next_attempt(ended, message.attempts, message.first_due_at, asked) if fails else None
         await self._queues.finish(queue, claim, receipt, next_at, ended)
 
-    async def _write(self, claim: Claim) -> str:
+    async def _write(self, claim: ClaimedMessage) -> str:
         """Write the body, and record it. Return "" if there is nothing to send, or the lease has ended."""
         gate = None
         if claim.project and claim.pr_number:
@@ -96,7 +96,7 @@ class WebhookSender:
         body = self._receivers.write(claim.webhook.format, message)
         return body if await self._queues.keep_body(claim, body, gate.state if gate else "") else ""
 
-    async def _data(self, claim: Claim, gate: Gate | None) -> dict[str, object]:
+    async def _data(self, claim: ClaimedMessage, gate: Gate | None) -> dict[str, object]:
         project, number, organization_id = claim.project, claim.pr_number, claim.webhook.organization_id
         data: dict[str, object] = {"organization": {"id": organization_id, "name": claim.organization}}
         url = f"{self._web_url}/organizations/{organization_id}"

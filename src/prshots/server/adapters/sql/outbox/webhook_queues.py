@@ -14,7 +14,7 @@ from prshots.server.adapters.sql.database.database import Database
 from prshots.server.adapters.sql.database.schema import organizations, projects, webhook_deliveries, webhooks
 from prshots.server.adapters.sql.outbox.webhooks import webhook_from
 from prshots.server.domain.projects.models import Project
-from prshots.server.domain.webhooks.models import Claim, Event, Message, QueueKey, Receipt
+from prshots.server.domain.webhooks.models import ClaimedMessage, Event, Message, QueueKey, Receipt
 
 _ROW = webhook_deliveries.c
 _QUEUE = ("webhook_id", "project_id", "pr_number")
@@ -55,10 +55,10 @@ class SqlWebhookQueues:
         rows = await self._database.rows(_DUE, now=now, busy=list(busy), limit=limit)
         return [QueueKey(*row) for row in rows]
 
-    async def claim(self, queue: QueueKey, holder: str, now: int, until: int) -> Claim | None:
+    async def claim(self, queue: QueueKey, holder: str, now: int, until: int) -> ClaimedMessage | None:
         given = queue._asdict() | {"now": now}
 
-        def lease(connection: sa.Connection) -> Claim | None:
+        def lease(connection: sa.Connection) -> ClaimedMessage | None:
             webhook = connection.execute(_WEBHOOK, given).first()  # one claim at a time
             if webhook is None or webhook.disabled_at is not None:
                 _stop(connection, queue, is_removed=webhook is None)
@@ -77,22 +77,22 @@ class SqlWebhookQueues:
             sent = connection.execute(_SENT_GATE, given).scalar()
             sent_gate = str(json.loads(sent).get("state", "")) if sent else ""
             about = (webhook_from(webhook), organization, project, queue.pr_number, holder)
-            return Claim(*about, _message(found), sent_gate)
+            return ClaimedMessage(*about, _message(found), sent_gate)
 
         return await self._database.write(lease)
 
-    async def keep_body(self, claim: Claim, body: str, gate: str) -> bool:
+    async def keep_body(self, claim: ClaimedMessage, body: str, gate: str) -> bool:
         values = {"payload": body}
         if claim.message.event is Event.GATE:
             values["cause"] = json.dumps({"state": gate})
         keeping = sa.update(webhook_deliveries).where(*_held(claim), _ROW.payload == "").values(values)
         return await self._database.execute(keeping) > 0
 
-    async def discard(self, claim: Claim) -> None:
+    async def discard(self, claim: ClaimedMessage) -> None:
         await self._database.execute(sa.delete(webhook_deliveries).where(*_held(claim)))
 
     async def finish(
-        self, queue: QueueKey, claim: Claim, receipt: Receipt, next_at: int | None, now: int
+        self, queue: QueueKey, claim: ClaimedMessage, receipt: Receipt, next_at: int | None, now: int
     ) -> None:
         result: dict[str, Any] = {"status": receipt.status, "reply": receipt.reply, "error": receipt.error}
         result |= {"holder": "", "lease_until": 0, "due_at": next_at}
@@ -134,7 +134,7 @@ def _in(queue: QueueKey) -> list[sa.ColumnElement[bool]]:
     return equal(webhook_deliveries, **{name: getattr(queue, name) for name in _QUEUE})
 
 
-def _held(claim: Claim) -> list[sa.ColumnElement[bool]]:
+def _held(claim: ClaimedMessage) -> list[sa.ColumnElement[bool]]:
     return equal(webhook_deliveries, id=claim.message.id, holder=claim.holder)
 
 

@@ -18,10 +18,10 @@ from prshots.server.adapters.sql.database.schema import (
 )
 from prshots.server.adapters.sql.outbox.webhook_causes import note_test
 from prshots.server.domain.audit.models import Action
-from prshots.server.domain.webhooks.models import Delivery, Event, Format, Webhook, WebhookSecret
+from prshots.server.domain.webhooks.models import Event, Format, ListedDelivery, Webhook, WebhookSecret
 
 _ROW = webhook_deliveries.c
-_DELIVERY = [_ROW[name] for name in Delivery._fields]
+_DELIVERY = [_ROW[name] for name in ListedDelivery._fields]
 
 
 _WEBHOOKS = sa.select(webhooks, projects.c.name.label("project")).select_from(
@@ -117,12 +117,12 @@ class SqlWebhooks:
 
     # Messages
 
-    async def deliveries(self, webhook_id: str, before: int | None, limit: int) -> list[Delivery]:
+    async def deliveries(self, webhook_id: str, before: int | None, limit: int) -> list[ListedDelivery]:
         query = sa.select(*_DELIVERY).where(_ROW.webhook_id == webhook_id)
         if before is not None:
             query = query.where(_ROW.seq < before)
         rows = await self._database.rows(query.order_by(_ROW.seq.desc()).limit(limit))
-        return [Delivery(*row)._replace(event=Event(row.event)) for row in rows]
+        return [ListedDelivery(*row)._replace(event=Event(row.event)) for row in rows]
 
     async def body(self, webhook_id: str, delivery_id: str) -> str:
         this = equal(webhook_deliveries, webhook_id=webhook_id, id=delivery_id)
