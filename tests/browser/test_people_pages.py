@@ -103,6 +103,9 @@ def test_a_viewer_sees_everything_and_no_button_that_changes_something(
         expect(theirs.get_by_role("link", name="Show members")).to_be_visible()
     ann.ask("PATCH", f"/organizations/{team}/members/{bob.user_id}", role="maintainer").raise_for_status()
     expect(theirs.get_by_role("button", name="Create token")).to_be_visible()
+    for part in ("webhooks", "audit"):
+        theirs.goto(f"/organizations/{team}/{part}")
+        expect(theirs.get_by_text(re.compile("This page is for owners of team-"))).to_be_visible()
 
 
 def test_the_pages_pass_axe_and_fit_a_phone(
@@ -126,6 +129,8 @@ def test_the_pages_pass_axe_and_fit_a_phone(
             (ann, f"/projects/{project}/tokens"),
             (ann, url),
             (bob, f"/projects/{project}/tokens"),
+            (bob, f"/organizations/{team}/webhooks"),
+            (bob, "/organizations/0000000000000000"),
             (bob, "/join"),
         ):
             context.clear_cookies()

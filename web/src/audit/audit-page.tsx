@@ -2,20 +2,17 @@ import { dateTime, formatCount } from "../lib/format";
 import { usePages } from "../lib/live";
 import { useMe } from "../lib/me";
 import { navigate, useLocation } from "../lib/router";
-import type { Actor, AuditEntry } from "../lib/types";
+import type { Actor, AuditEntry, Organization } from "../lib/types";
 import { useUrlText } from "../lib/use-url-text";
-import { NoAccessPage } from "../shell/no-access-page";
 import { NotFoundPage } from "../shell/not-found-page";
 import { Empty, Failed, Field, InstallationHead, Loading, MoreButton, OrganizationHead } from "../ui";
 import { type AuditFilter, auditFilterFrom, auditQuery, describeAct, SUBJECTS } from "./acts";
 
-export function AuditPage({ organizationId }: { organizationId: string }) {
-  const organization = useMe().organizations.find(({ id }) => id === organizationId);
-  if (!organization) return <NoAccessPage what="organization" />;
+export function AuditPage({ organization }: { organization: Organization }) {
   return (
     <>
       <OrganizationHead organization={organization} current="audit" />
-      <AuditLog page={`/organizations/${organizationId}/audit`} />
+      <AuditLog page={`/organizations/${organization.id}/audit`} />
     </>
   );
 }

@@ -2,10 +2,8 @@
 import { useState } from "preact/hooks";
 import { send } from "../lib/api";
 import { useLive } from "../lib/live";
-import { useMe } from "../lib/me";
 import { navigate, useLocation } from "../lib/router";
-import type { NewWebhook, Webhook, WebhookList } from "../lib/types";
-import { NoAccessPage } from "../shell/no-access-page";
+import type { NewWebhook, Organization, Webhook, WebhookList } from "../lib/types";
 import {
   Button,
   confirmDialog,
@@ -22,14 +20,12 @@ import { Deliveries } from "./deliveries";
 import { SecretDialog } from "./secret-dialog";
 import { FORMATS, WebhookDialog } from "./webhook-dialog";
 
-export function WebhooksPage({ organizationId }: { organizationId: string }) {
-  const organization = useMe().organizations.find(({ id }) => id === organizationId);
-  const page = `/organizations/${organizationId}/webhooks`;
-  const { data, error, loading, refresh } = useLive<WebhookList>(organization ? page : null);
+export function WebhooksPage({ organization }: { organization: Organization }) {
+  const page = `/organizations/${organization.id}/webhooks`;
+  const { data, error, loading, refresh } = useLive<WebhookList>(page);
   const shown = useLocation().query.get("webhook");
   const [edited, setEdited] = useState<Webhook | "new" | null>(null);
   const [secret, setSecret] = useState("");
-  if (!organization) return <NoAccessPage what="organization" />;
   return (
     <>
       <OrganizationHead organization={organization} current="webhooks" />
@@ -64,7 +60,7 @@ export function WebhooksPage({ organizationId }: { organizationId: string }) {
       {edited && (
         <WebhookDialog
           page={page}
-          organizationId={organizationId}
+          organizationId={organization.id}
           webhook={edited === "new" ? null : edited}
           onSecret={setSecret}
           onSaved={refresh}
