@@ -5,12 +5,23 @@ import { date } from "../lib/format";
 import { useLive } from "../lib/live";
 import { ROLE_TEXTS } from "../lib/roles";
 import type { InvitationLink, InvitationLinkList, NewInvitationLink, Role } from "../lib/types";
-import { Button, CopyButton, confirmDialog, Dialog, Mono, Time, toast, useAction } from "../ui";
+import {
+  Button,
+  CopyButton,
+  confirmDialog,
+  Dialog,
+  Failed,
+  Loading,
+  Mono,
+  Time,
+  toast,
+  useAction,
+} from "../ui";
 import { RoleField } from "./role-field";
 
 export function InvitationLinks({ path }: { path: string }) {
   const list = `${path}/invitation-links`;
-  const { data, refresh } = useLive<InvitationLinkList>(list);
+  const { data, error, refresh } = useLive<InvitationLinkList>(list);
   const [role, setRole] = useState<Role>("reviewer");
   const [created, setCreated] = useState<NewInvitationLink | null>(null);
   const action = useAction();
@@ -35,6 +46,7 @@ export function InvitationLinks({ path }: { path: string }) {
             Create link
           </Button>
         </form>
+        {!data && (error ? <Failed error={error} retry={refresh} /> : <Loading rows={1} />)}
         <ul class="rows">
           {data?.links.map((link) => (
             <LinkRow key={link.id} link={link} list={list} onRevoked={refresh} />
@@ -69,7 +81,7 @@ function LinkRow({ link, list, onRevoked }: LinkRowProps) {
     });
   };
   return (
-    <li class="row invitation">
+    <li class="row spread">
       <div class="row-main">
         <h3 class="row-title">{ROLE_TEXTS[role].label}</h3>
         <p class="quiet small">

@@ -5,7 +5,19 @@ import { date } from "../lib/format";
 import { useLive } from "../lib/live";
 import type { NewShareLink, ShareLink, ShareLinkList } from "../lib/types";
 import type { PullUrls } from "../pull/urls";
-import { Button, CopyButton, Dialog, Failed, Field, Loading, Mono, Time, toast, useAction } from "../ui";
+import {
+  Button,
+  CopyButton,
+  confirmDialog,
+  Dialog,
+  Failed,
+  Field,
+  Loading,
+  Mono,
+  Time,
+  toast,
+  useAction,
+} from "../ui";
 
 interface ShareDialogProps {
   urls: PullUrls;
@@ -34,7 +46,7 @@ export function ShareDialog({ urls, prNumber, onClose }: ShareDialogProps) {
         }}
       />
       {created && (
-        <div role="status">
+        <div class="stack" role="status">
           <p class="warning">Copy the link now. It cannot be shown again.</p>
           <div class="secret">
             <Mono>{created.url}</Mono>
@@ -44,7 +56,7 @@ export function ShareDialog({ urls, prNumber, onClose }: ShareDialogProps) {
       )}
       {!data && (error ? <Failed error={error} retry={refresh} /> : <Loading rows={1} />)}
       {data && data.share_links.length > 0 && (
-        <ul class="rows share-links" aria-label="Links">
+        <ul class="rows" aria-label="Links">
           {data.share_links.map((link) => (
             <LinkRow key={link.id} link={link} path={urls.shareLinks} onRevoked={refresh} />
           ))}
@@ -99,16 +111,23 @@ function LinkRow({ link, path, onRevoked }: LinkRowProps) {
   const { id, created_by, created_at } = link;
   const state = stateOf(link);
   const action = useAction();
-  const revoke = () =>
-    action.run(async () => {
+  const revoke = async () => {
+    const question = {
+      title: "Revoke the link?",
+      body: <p>Nobody can open it any more. You can’t undo this.</p>,
+      action: "Revoke link",
+    };
+    if (!(await confirmDialog(question))) return;
+    await action.run(async () => {
       await send("DELETE", `${path}/${id}`);
       toast("The link no longer works.");
       await onRevoked();
     });
+  };
   return (
-    <li class="row share-link" data-state={state}>
+    <li class="row spread">
       <p class="row-about">
-        <strong>{describeEnd(link)}</strong>
+        {state === "active" ? <strong>{describeEnd(link)}</strong> : <span>{describeEnd(link)}</span>}
         <span>
           by {created_by}, <Time at={created_at} />
         </span>

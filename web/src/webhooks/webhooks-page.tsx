@@ -1,6 +1,7 @@
 /** The webhooks of an organization and of its projects. Only owners see them. */
 import { useState } from "preact/hooks";
 import { send } from "../lib/api";
+import { dateTime } from "../lib/format";
 import { useLive } from "../lib/live";
 import { navigate, useLocation } from "../lib/router";
 import type { NewWebhook, Organization, Webhook, WebhookList } from "../lib/types";
@@ -118,11 +119,9 @@ function WebhookRow({ page, webhook, isOpen, onEdit, onSecret, onChanged }: Webh
   };
   return (
     <li class="row">
-      <div class="row-main">
-        <h2 class="row-title webhook-url">
-          <Mono>{webhook.url}</Mono>
-        </h2>
-      </div>
+      <h2 class="row-title">
+        <Mono>{webhook.url}</Mono>
+      </h2>
       <p class="row-about">
         <State webhook={webhook} />
         <span>
@@ -132,7 +131,7 @@ function WebhookRow({ page, webhook, isOpen, onEdit, onSecret, onChanged }: Webh
           Created <Time at={webhook.created_at} /> by {webhook.created_by}
         </span>
       </p>
-      <p class="webhook-actions">
+      <p class="actions">
         <Button
           aria-expanded={isOpen}
           onClick={() => navigate(isOpen ? page : `${page}?webhook=${webhook.id}`, { replace: true })}
@@ -157,16 +156,13 @@ function State({ webhook: { disabled_at, failing_since, sent_at } }: { webhook: 
   if (disabled_at !== null) {
     return (
       <span class="problem">
-        Disabled <Time at={disabled_at} />: the receiver answered 410. Save it again to enable it.
+        Disabled <Time at={disabled_at} />, because the receiver answered 410. To enable it, click Edit and
+        save.
       </span>
     );
   }
   if (failing_since !== null) {
-    return (
-      <span class="problem">
-        Failing since <Time at={failing_since} />
-      </span>
-    );
+    return <span class="problem">Failing since {dateTime(failing_since)}</span>;
   }
   if (sent_at === null) return <span>Never sent</span>;
   return (
