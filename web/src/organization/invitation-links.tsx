@@ -5,18 +5,7 @@ import { date } from "../lib/format";
 import { useLive } from "../lib/live";
 import { ROLE_TEXTS } from "../lib/roles";
 import type { InvitationLink, InvitationLinkList, NewInvitationLink, Role } from "../lib/types";
-import {
-  Button,
-  CopyButton,
-  confirmDialog,
-  Dialog,
-  Failed,
-  Loading,
-  Mono,
-  Time,
-  toast,
-  useAction,
-} from "../ui";
+import { Button, confirmDialog, Failed, Loading, SecretDialog, Time, toast, useAction } from "../ui";
 import { RoleField } from "./role-field";
 
 export function InvitationLinks({ path }: { path: string }) {
@@ -53,7 +42,17 @@ export function InvitationLinks({ path }: { path: string }) {
           ))}
         </ul>
       </div>
-      {created && <NewLinkDialog created={created} onClose={() => setCreated(null)} />}
+      {created && (
+        <SecretDialog
+          title="Your invitation link"
+          noun="link"
+          secret={created.url}
+          onClose={() => setCreated(null)}
+        >
+          Send it to one person. They join as {ROLE_TEXTS[created.link.role].one}, until{" "}
+          {date(created.link.expires_at)}.
+        </SecretDialog>
+      )}
     </section>
   );
 }
@@ -94,31 +93,5 @@ function LinkRow({ link, list, onRevoked }: LinkRowProps) {
         </Button>
       </div>
     </li>
-  );
-}
-
-function NewLinkDialog({ created, onClose }: { created: NewInvitationLink; onClose: () => void }) {
-  return (
-    <Dialog
-      title="Your invitation link"
-      onClose={onClose}
-      actions={
-        <Button kind="primary" onClick={onClose}>
-          I’ve copied it
-        </Button>
-      }
-    >
-      <p class="warning">
-        Copy the link now. It cannot be shown again, because the service stores only its hash.
-      </p>
-      <div class="secret">
-        <Mono>{created.url}</Mono>
-        <CopyButton text={created.url} label="Copy link" />
-      </div>
-      <p class="quiet small">
-        Send it to one person. They join as {ROLE_TEXTS[created.link.role].one}, until{" "}
-        {date(created.link.expires_at)}.
-      </p>
-    </Dialog>
   );
 }

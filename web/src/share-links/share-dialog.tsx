@@ -5,19 +5,7 @@ import { date } from "../lib/format";
 import { useLive } from "../lib/live";
 import type { NewShareLink, ShareLink, ShareLinkList } from "../lib/types";
 import type { PullUrls } from "../pull/urls";
-import {
-  Button,
-  CopyButton,
-  confirmDialog,
-  Dialog,
-  Failed,
-  Field,
-  Loading,
-  Mono,
-  Time,
-  toast,
-  useAction,
-} from "../ui";
+import { Button, confirmDialog, Dialog, Failed, Field, Loading, Secret, Time, toast, useAction } from "../ui";
 
 interface ShareDialogProps {
   urls: PullUrls;
@@ -47,11 +35,7 @@ export function ShareDialog({ urls, prNumber, onClose }: ShareDialogProps) {
       />
       {created && (
         <div class="stack" role="status">
-          <p class="warning">Copy the link now. It cannot be shown again.</p>
-          <div class="secret">
-            <Mono>{created.url}</Mono>
-            <CopyButton text={created.url} label="Copy link" />
-          </div>
+          <Secret noun="link" secret={created.url} />
         </div>
       )}
       {!data && (error ? <Failed error={error} retry={refresh} /> : <Loading rows={1} />)}

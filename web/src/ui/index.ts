@@ -19,6 +19,7 @@ export {
 } from "./page-head";
 export { QuotaBars } from "./quotas";
 export { SearchField } from "./search-field";
+export { Secret, SecretDialog } from "./secret";
 export { Empty, Failed, FailedPage, Loading } from "./states";
 export { Toasts, toast } from "./toast";
 export { useAction } from "./use-action";

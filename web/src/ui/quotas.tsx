@@ -21,7 +21,7 @@ export function QuotaBanner({ base }: { base: string }) {
   const quota = nearlyFull(data?.quotas);
   if (!quota) return null;
   return (
-    <p class="quota-banner" role="status">
+    <p class="warning quota-banner" role="status">
       The {quota.of}’s storage is {Math.min(percent(quota), 100)} % full. {refusal(quota)}
       <Link href={`${base}/usage`}>See what frees space</Link>
     </p>

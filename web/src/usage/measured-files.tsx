@@ -42,7 +42,7 @@ export function MeasuredFiles({ measured, days, children }: MeasuredFilesProps) 
         <div class="charts">
           <ul class="rows">
             {measured.kinds.map(({ kind, files, bytes }) => (
-              <li key={kind} class="row file-kind">
+              <li key={kind} class="row biggest kind">
                 <span>
                   {KINDS[kind] ?? kind}
                   {DERIVED.has(kind) && <span class="quiet small"> not counted</span>}

@@ -13,12 +13,12 @@ import {
   Loading,
   Mono,
   OrganizationHead,
+  SecretDialog,
   Time,
   toast,
   useAction,
 } from "../ui";
 import { Deliveries } from "./deliveries";
-import { SecretDialog } from "./secret-dialog";
 import { FORMATS, WebhookDialog } from "./webhook-dialog";
 
 export function WebhooksPage({ organization }: { organization: Organization }) {
@@ -68,7 +68,16 @@ export function WebhooksPage({ organization }: { organization: Organization }) {
           onClose={() => setEdited(null)}
         />
       )}
-      {secret && <SecretDialog secret={secret} onClose={() => setSecret("")} />}
+      {secret && (
+        <SecretDialog
+          title="The webhook’s secret"
+          noun="secret"
+          secret={secret}
+          onClose={() => setSecret("")}
+        >
+          Your server verifies with it that messages come from this service.
+        </SecretDialog>
+      )}
     </>
   );
 }
