@@ -44,22 +44,22 @@ async def project_quotas(call: Call, project: Project) -> view_types.QuotasView:
 async def list_organizations(call: Call) -> view_types.QuotaHoldersView:
     quotas = call.services.quotas
     found = await quotas.records.organizations(call.after(int, str), PAGE)
-    return _holders(found, quotas.organization_default)
+    return _holders(found, quotas.defaults["organization"])
 
 
 async def list_projects(call: Call) -> view_types.QuotaHoldersView:
     quotas = call.services.quotas
     found = await quotas.records.projects(call.path("organization_id"), call.after(int, str), PAGE)
-    return _holders(found, quotas.project_default)
+    return _holders(found, quotas.defaults["project"])
 
 
 async def set_organization_quota(call: Call) -> view_types.DoneView:
-    await call.services.quotas.set_organization(call.path("organization_id"), await _quota(call))
+    await call.services.quotas.set_quota("organization", call.path("organization_id"), await _quota(call))
     return {"ok": True}
 
 
 async def set_project_quota(call: Call) -> view_types.DoneView:
-    await call.services.quotas.set_project(call.path("project_id"), await _quota(call))
+    await call.services.quotas.set_quota("project", call.path("project_id"), await _quota(call))
     return {"ok": True}
 
 
