@@ -6,18 +6,15 @@ from typing import cast
 from prshots.contract.errors import InvalidInputError
 from prshots.server.api.dashboard import fields, storage_views, view_types
 from prshots.server.api.dashboard.fields import next_cursor
-from prshots.server.api.dashboard.routing import Call, DashboardRoute, operator_route, project_route
-from prshots.server.domain.projects.models import Project
+from prshots.server.api.dashboard.routing import Call, operator_route, organization_route, project_route
+from prshots.server.domain.projects.models import Organization, Project, Role
 from prshots.server.domain.storage.models import QuotaHolder
 
 PAGE = 60
 SHOWN_PROJECTS = 100
 
-_ORGANIZATION = "/organizations/{organization_id}"
 
-
-async def organization_usage(call: Call) -> view_types.OrganizationUsageView:
-    organization, _ = await call.services.organizations.find(call.user, call.path("organization_id"))
+async def organization_usage(call: Call, organization: Organization) -> view_types.OrganizationUsageView:
     quotas, usage = call.services.quotas, call.services.usage
     since_day = call.services.today() - fields.day_count(call.query) + 1
     images, size = await quotas.records.total(organization.id)
@@ -32,8 +29,7 @@ async def organization_usage(call: Call) -> view_types.OrganizationUsageView:
     }
 
 
-async def organization_quotas(call: Call) -> view_types.QuotasView:
-    organization, _ = await call.services.organizations.find(call.user, call.path("organization_id"))
+async def organization_quotas(call: Call, organization: Organization) -> view_types.QuotasView:
     return storage_views.quotas_view(await call.services.quotas.uses_of_organization(organization))
 
 
@@ -79,11 +75,11 @@ def _holders(found: list[QuotaHolder], default_bytes: int) -> view_types.QuotaHo
 
 
 ROUTES = (
-    DashboardRoute("GET", f"{_ORGANIZATION}/usage", organization_usage),
-    DashboardRoute("GET", f"{_ORGANIZATION}/quotas", organization_quotas),
+    organization_route("GET", "/usage", organization_usage, needs=Role.VIEWER),
+    organization_route("GET", "/quotas", organization_quotas, needs=Role.VIEWER),
     project_route("GET", "/quotas", project_quotas),
     operator_route("GET", "/organizations", list_organizations),
-    operator_route("PATCH", _ORGANIZATION, set_organization_quota),
-    operator_route("GET", f"{_ORGANIZATION}/projects", list_projects),
+    operator_route("PATCH", "/organizations/{organization_id}", set_organization_quota),
+    operator_route("GET", "/organizations/{organization_id}/projects", list_projects),
     operator_route("PATCH", "/projects/{project_id}", set_project_quota),
 )

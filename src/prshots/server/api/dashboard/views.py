@@ -33,6 +33,7 @@ from prshots.server.domain.projects.models import (
 from prshots.server.domain.review.models import Reviewed, ShareLink
 from prshots.server.domain.review.noise import BranchHistory, BranchPicture, Quarantine
 from prshots.server.domain.review.reply import group_reviewed
+from prshots.server.domain.webhooks.models import ListedDelivery, Webhook
 from prshots.server.http.headers import origin_of
 
 V = TypeVar("V")
@@ -264,3 +265,23 @@ def connection_view(connection: Connection, problem: str) -> view_types.Connecti
 
 def trust_view(trust: Trust) -> view_types.TrustView:
     return _view(view_types.TrustView, trust, pins=trust.pins or {}, refused_ids=trust.refused_ids or {})
+
+
+def webhook_view(webhook: Webhook) -> view_types.WebhookView:
+    return _view(
+        view_types.WebhookView,
+        webhook,
+        project_id=webhook.project_id or None,
+        old_secret_until=webhook.old_until or None,
+    )
+
+
+def delivery_view(delivery: ListedDelivery) -> view_types.WebhookDeliveryView:
+    return _view(
+        view_types.WebhookDeliveryView,
+        delivery,
+        project_id=delivery.project_id or None,
+        pr_number=delivery.pr_number or None,
+        next_at=delivery.due_at,
+        status=delivery.status or None,
+    )
