@@ -1,10 +1,7 @@
 """Storage: an organization's usage, the quotas that apply, and the operator's changes to them."""
 
-from dataclasses import asdict
-from typing import cast
-
 from prshots.contract.errors import InvalidInputError
-from prshots.server.api.dashboard import fields, storage_views, view_types
+from prshots.server.api.dashboard import fields, view_types, views
 from prshots.server.api.dashboard.fields import next_cursor
 from prshots.server.api.dashboard.routing import Call, operator_route, organization_route, project_route
 from prshots.server.domain.projects.models import Organization, Project, Role
@@ -25,16 +22,16 @@ async def organization_usage(call: Call, organization: Organization) -> view_typ
         "projects": [
             {"id": each.id, "name": each.name, "images": each.images, "bytes": each.bytes} for each in largest
         ],
-        "measured": storage_views.measured_view(await usage.of_organization(organization.id, since_day)),
+        "measured": views.measured_view(await usage.of_organization(organization.id, since_day)),
     }
 
 
 async def organization_quotas(call: Call, organization: Organization) -> view_types.QuotasView:
-    return storage_views.quotas_view(await call.services.quotas.uses_of_organization(organization))
+    return {"quotas": await call.services.quotas.uses_of_organization(organization)}
 
 
 async def project_quotas(call: Call, project: Project) -> view_types.QuotasView:
-    return storage_views.quotas_view(await call.services.quotas.uses_of_project(project))
+    return {"quotas": await call.services.quotas.uses_of_project(project)}
 
 
 async def list_organizations(call: Call) -> view_types.QuotaHoldersView:
@@ -68,7 +65,7 @@ async def _quota(call: Call) -> int | None:
 
 def _holders(found: list[QuotaHolder], default_bytes: int) -> view_types.QuotaHoldersView:
     return {
-        "holders": [cast("view_types.QuotaHolderView", asdict(each)) for each in found],
+        "holders": found,
         "default_bytes": default_bytes,
         "next": next_cursor(found, PAGE, lambda each: (each.bytes, each.id)),
     }

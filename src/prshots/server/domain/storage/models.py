@@ -37,18 +37,20 @@ class QuotaUse:
 
     of: Scope
     bytes: int
+    """The stored bytes that count towards the quota."""
     limit: int
 
 
 @dataclass(frozen=True, slots=True)
 class QuotaHolder:
-    """An organization or project, for the operator. `quota_bytes` is None for the service's default."""
+    """An organization or project, for the operator."""
 
     id: str
     name: str
     images: int
     bytes: int
     quota_bytes: int | None
+    """The quota that the operator set: 0 for no limit, null for the service's default."""
 
 
 FileKind = Literal["images", "before", "staged", "baselines", "thumbnails", "differences", "closeups"]
