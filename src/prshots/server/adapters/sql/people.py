@@ -6,12 +6,13 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from prshots.contract.errors import ConflictError, NotFoundError
+from prshots.contract.errors import ConflictError
 from prshots.server.adapters.sql import memberships
 from prshots.server.adapters.sql.audit import record
 from prshots.server.adapters.sql.columns import USER, conflict_as, equal
 from prshots.server.adapters.sql.database.database import Database
 from prshots.server.adapters.sql.database.prepared import Prepared
+from prshots.server.adapters.sql.database.row_locks import lock_row, require_row
 from prshots.server.adapters.sql.database.schema import (
     invitation_links,
     invitations,
@@ -25,7 +26,7 @@ from prshots.server.adapters.sql.database.schema import (
     webhooks,
 )
 from prshots.server.adapters.sql.groups import follow_groups
-from prshots.server.adapters.sql.memberships import check_room, lock_row
+from prshots.server.adapters.sql.memberships import check_room
 from prshots.server.domain.audit.models import Action
 from prshots.server.domain.people.models import Invitation, LoginState, Member, Session, User
 from prshots.server.domain.projects.models import Organization, Role
@@ -234,8 +235,7 @@ class SqlPeople:
         }
 
         def add(connection: sa.Connection) -> None:
-            if not lock_row(connection, organizations, organization_id):
-                raise NotFoundError("not found")
+            require_row(connection, organizations, organization_id)
             if connection.execute(open_ones).scalar_one() >= most:
                 raise ConflictError(f"{most} invitations are open: withdraw one first")
             connection.execute(sa.insert(invitations).values(row))
