@@ -2,8 +2,8 @@
 
 A handler runs only for a signed-in user. A request that changes something must come from the dashboard's own
 pages. A handler under a project's path gets the project only if the user has the role that the route needs:
-by default, to read, `viewer`, and to change something, `maintainer`. Other people's data gets the same 404 as
-data that doesn't exist.
+by default, to read, `viewer`, and to change something, `maintainer`. Under an organization's path, the
+default is `owner`. Other people's data gets the same 404 as data that doesn't exist.
 """
 
 import contextlib
@@ -41,7 +41,7 @@ from prshots.server.domain.people.models import User
 from prshots.server.domain.people.organizations import Organizations
 from prshots.server.domain.people.sign_in import SignIn
 from prshots.server.domain.projects.keyless import Trusts
-from prshots.server.domain.projects.models import Project, Role
+from prshots.server.domain.projects.models import Organization, Project, Role
 from prshots.server.domain.projects.service import Projects
 from prshots.server.domain.review.noise_service import Noise
 from prshots.server.domain.review.service import Reviews
@@ -139,6 +139,7 @@ Answer = View | Response
 """The JSON of a reply, or a complete response for other content."""
 
 Handler = Callable[[Call], Awaitable[Answer]]
+OrganizationHandler = Callable[[Call, Organization], Awaitable[Answer]]
 ProjectHandler = Callable[[Call, Project], Awaitable[Answer]]
 PullRequestHandler = Callable[[Call, Project, int], Awaitable[Answer]]
 Version = Callable[[Call, Project, int], Awaitable[str | None]]
@@ -151,6 +152,23 @@ class DashboardRoute:
     path: str
     handler: Handler
     status: HTTPStatus = HTTPStatus.OK
+
+
+def organization_route(
+    method: Method,
+    path: str,
+    handler: OrganizationHandler,
+    status: HTTPStatus = HTTPStatus.OK,
+    *,
+    needs: Role = Role.OWNER,
+) -> DashboardRoute:
+    """Return a route under an organization's path. The handler receives the organization."""
+
+    async def with_organization(call: Call) -> Answer:
+        organizations, organization_id = call.services.organizations, call.path("organization_id")
+        return await handler(call, await organizations.find_for(call.user, organization_id, needs))
+
+    return DashboardRoute(method, f"/organizations/{{organization_id}}{path}", with_organization, status)
 
 
 def project_route(

@@ -84,8 +84,7 @@ class Organizations:
     async def invite(self, user: User, organization_id: str, login: str, role: Role) -> Invitation:
         """Invite a person by `[provider:]login`. Raises NotFoundError, ForbiddenError, ConflictError."""
         organization = await self.find_for(user, organization_id, Role.OWNER)
-        if organization.personal:
-            raise ConflictError("a personal organization has no other members: create one to share projects")
+        organization.require_shared()
         invited = await self._user_of_login(login)
         if await self._people.organization_of(invited.id, organization.id):
             raise ConflictError(f"{invited.login} is already a member")
