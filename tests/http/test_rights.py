@@ -470,7 +470,9 @@ def test_removing_a_member_revokes_their_tokens_unless_the_owner_keeps_them(
 def test_somebody_removed_while_their_request_arrives_changes_nothing(world: World, path: str) -> None:
     """The server asks for the body once it has checked the rights for the first time."""
     service, maintainer = world.service, world.maintainer
-    body = json.dumps(BODIES["POST", path] | ({"pairs": [world.changed]} if path == DECIDE[1] else {})).encode()
+    body = json.dumps(
+        BODIES["POST", path] | ({"pairs": [world.changed]} if path == DECIDE[1] else {})
+    ).encode()
     head = (
         f"POST /v1/dashboard{path.format(**world.places)} HTTP/1.1\r\nHost: localhost\r\n"
         f"Origin: {service.web_url}\r\nCookie: prshots_session={maintainer.session_cookie}\r\n"

@@ -41,7 +41,7 @@ class Joining:
         secret, now = new_secret(), int(time.time())
         about = (organization, hash_of(secret), role, user.login, now, now + LINK_SECONDS)
         link = InvitationLink(secrets.token_hex(6), *about)
-        await self._links.add_link(link, MAX_LINKS)
+        await self._links.add_link(link, MAX_LINKS, by=user.id)
         return link, secret
 
     async def revoke_link(self, user: User, organization_id: str, link_id: str) -> None:
@@ -79,7 +79,7 @@ class Joining:
                 "if you are in it, sign out and in again"
             )
         group = Group(organization.id, user.provider, name, role, user.login, int(time.time()))
-        await self._groups.put_group(group, MAX_GROUPS)
+        await self._groups.put_group(group, MAX_GROUPS, by=user.id)
         return group
 
     async def remove_group(self, user: User, organization_id: str, provider: str, name: str) -> None:
