@@ -12,7 +12,7 @@ from prshots.server.adapters.sql import memberships
 from prshots.server.adapters.sql.audit import record
 from prshots.server.adapters.sql.columns import equal, in_batches
 from prshots.server.adapters.sql.database.database import Database
-from prshots.server.adapters.sql.database.row_locks import lock_row, require_row
+from prshots.server.adapters.sql.database.row_locks import lock_row
 from prshots.server.adapters.sql.database.schema import (
     members,
     organization_groups,
@@ -43,9 +43,9 @@ class SqlGroups:
         query = sa.select(user_groups.c.name).where(user_groups.c.user_id == user_id)
         return [name for (name,) in await self._database.rows(query.order_by(user_groups.c.name))]
 
-    async def put_group(self, group: Group, most: int) -> None:
+    async def put_group(self, group: Group, most: int, by: str = "") -> None:
         def put(connection: sa.Connection) -> None:
-            require_row(connection, organizations, group.organization_id)
+            memberships.lock_members(connection, group.organization_id, by)
             connection.execute(sa.delete(organization_groups).where(*_is(group)))
             others = sa.select(sa.func.count()).where(
                 organization_groups.c.organization_id == group.organization_id

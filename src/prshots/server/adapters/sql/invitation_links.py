@@ -11,7 +11,7 @@ from prshots.server.adapters.sql import memberships
 from prshots.server.adapters.sql.audit import record
 from prshots.server.adapters.sql.columns import equal
 from prshots.server.adapters.sql.database.database import Database
-from prshots.server.adapters.sql.database.row_locks import lock_row, require_row
+from prshots.server.adapters.sql.database.row_locks import lock_row
 from prshots.server.adapters.sql.database.schema import invitation_links, invitations, organizations
 from prshots.server.domain.audit.models import Action
 from prshots.server.domain.people.models import InvitationLink
@@ -29,14 +29,14 @@ class SqlInvitationLinks:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def add_link(self, link: InvitationLink, most: int) -> None:
+    async def add_link(self, link: InvitationLink, most: int, by: str = "") -> None:
         open_ones = sa.select(sa.func.count()).where(
             _links.organization_id == link.organization.id, _links.expires_at > link.created_at
         )
         row = {name: getattr(link, name) for name in _FIELDS} | {"organization_id": link.organization.id}
 
         def add(connection: sa.Connection) -> None:
-            require_row(connection, organizations, link.organization.id)
+            memberships.lock_members(connection, link.organization.id, by)
             if connection.execute(open_ones).scalar_one() >= most:
                 raise ConflictError(f"{most} invitation links are open: revoke one first")
             connection.execute(sa.insert(invitation_links).values(row))

@@ -10,7 +10,7 @@ import contextlib
 import hashlib
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from http import HTTPStatus
 from typing import Any, Literal
@@ -117,6 +117,8 @@ class Call:
     request: Request
     user: User
     services: DashboardServices
+    check_again: Callable[[], Awaitable[object]] | None = None
+    """Raises NotFoundError or ForbiddenError if the user no longer has the role that the route needs."""
 
     @property
     def query(self) -> Mapping[str, str]:
@@ -130,8 +132,11 @@ class Call:
         return fields.key_after(self.query.get("after"), *types)
 
     async def body(self, max_bytes: int = MAX_JSON_BYTES) -> dict[str, Any]:
-        """Return the JSON object in the body. Raises InvalidInputError."""
-        return require_storable(await json_object(self.request, max_bytes=max_bytes))
+        """Return the JSON object in the body. Raises InvalidInputError, or the errors of `check_again`."""
+        found = require_storable(await json_object(self.request, max_bytes=max_bytes))
+        if self.check_again:  # a body can take seconds to arrive
+            await self.check_again()
+        return found
 
 
 View = Mapping[str, object] | Decided
@@ -183,8 +188,8 @@ def project_route(
     needed = needs or (Role.VIEWER if method == "GET" else Role.MAINTAINER)
 
     async def with_project(call: Call) -> Answer:
-        project = await call.services.organizations.project(call.user, call.path("project_id"), needed)
-        return await handler(call, project)
+        find = partial(call.services.organizations.project, call.user, call.path("project_id"), needed)
+        return await handler(replace(call, check_again=find), await find())
 
     return DashboardRoute(method, f"/projects/{{project_id}}{path}", with_project, status)
 

@@ -43,7 +43,7 @@ class Joining:
         secret, now = new_secret(), int(time.time())
         about = (organization, hash_of(secret), role, user.login, now, now + LINK_SECONDS)
         link = InvitationLink(secrets.token_hex(6), *about)
-        await self._links.add_link(link, MAX_LINKS)
+        await self._links.add_link(link, MAX_LINKS, by=user.id)
         return link, secret
 
     async def revoke_link(self, organization: Organization, link_id: str) -> None:
@@ -79,7 +79,7 @@ class Joining:
                 "if you are in it, sign out and in again"
             )
         group = Group(organization.id, user.provider, name, role, user.login, int(time.time()))
-        await self._groups.put_group(group, MAX_GROUPS)
+        await self._groups.put_group(group, MAX_GROUPS, by=user.id)
         return group
 
     async def remove_group(self, organization: Organization, provider: str, name: str) -> None:
