@@ -1,4 +1,4 @@
-"""`prshots quota`: limit how much organizations and projects may store."""
+"""`prshots quota`: limit how much organizations and projects can store."""
 
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Annotated
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 PAGE = 1000
 
 app = typer.Typer(
-    cls=Sections, help="Limit how much organizations and projects may store.", no_args_is_help=True
+    cls=Sections, help="Limit how much organizations and projects can store.", no_args_is_help=True
 )
 
 
@@ -46,7 +46,7 @@ def set_quota(
     ] = "",
     config: ConfigOption = None,
 ) -> None:
-    """Set the quota of an organization or a project. Stored images stay, even above it."""
+    """Set the quota of an organization or a project. A quota below the stored size deletes nothing."""
     if bool(organization) == bool(project):
         raise InvalidInputError("give either --organization or --project")
     quota_bytes = {"none": 0, "default": None}.get(quota) if quota in {"none", "default"} else _size(quota)
