@@ -466,10 +466,12 @@ def test_removing_a_member_revokes_their_tokens_unless_the_owner_keeps_them(
         assert upload(client).status_code == status
 
 
-@pytest.mark.parametrize("path", ["/projects/{project_id}/trusts", DECIDE[1]])
+@pytest.mark.parametrize("path", ["/projects/{project_id}/trusts", DECIDE[1], LINK[1]])
 def test_somebody_removed_while_their_request_arrives_changes_nothing(world: World, path: str) -> None:
     """The server asks for the body once it has checked the rights for the first time."""
     service, maintainer = world.service, world.maintainer
+    member = f"/organizations/{world.places['organization_id']}/members/{maintainer.user_id}"
+    assert world.owner.ask("PATCH", member, role="owner").status_code == 200
     body = json.dumps(
         BODIES["POST", path] | ({"pairs": [world.changed]} if path == DECIDE[1] else {})
     ).encode()
@@ -481,7 +483,6 @@ def test_somebody_removed_while_their_request_arrives_changes_nothing(world: Wor
     with socket.create_connection(("127.0.0.1", service.api_port), timeout=30) as connection:
         connection.sendall(head.encode())
         assert b" 100 " in connection.recv(1000)
-        member = f"/organizations/{world.places['organization_id']}/members/{maintainer.user_id}"
         assert world.owner.ask("DELETE", member).status_code == 200
         connection.sendall(body)
         assert connection.recv(1000).startswith(b"HTTP/1.1 404 ")

@@ -1,5 +1,6 @@
 """`prshots audit`: who did what."""
 
+import json
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated
@@ -50,7 +51,7 @@ def audit(
         found: list[AuditEntry] = []
         async for entry in _entries(database, organization, which):
             if json_lines:
-                print(safe_json(entry.as_json()))
+                print(safe_json(json.dumps(entry.as_exported(), ensure_ascii=False)))
             elif len(found) < limit:
                 found.append(entry)
             else:

@@ -41,6 +41,7 @@ from prshots.server.api.login import login_routes
 from prshots.server.api.services import PublicServices
 from prshots.server.api.shared import shared_route
 from prshots.server.config.settings import Settings
+from prshots.server.config.values import parse_networks
 from prshots.server.domain.comments.service import Comments
 from prshots.server.domain.comparison.baselines import Baselines
 from prshots.server.domain.comparison.service import Comparisons
@@ -165,7 +166,7 @@ def build_api(
         readiness=engines.readiness(),
         start=start,
         close=close,
-        trusted_proxies=settings.trusted_networks,
+        trusted_proxies=parse_networks(settings.trusted_proxies),
         log_requests=settings.log_requests,
     )
 

@@ -12,6 +12,7 @@ from prshots.server.adapters.sql import memberships
 from prshots.server.adapters.sql.audit import record
 from prshots.server.adapters.sql.columns import equal, in_batches
 from prshots.server.adapters.sql.database.database import Database
+from prshots.server.adapters.sql.database.row_locks import lock_row
 from prshots.server.adapters.sql.database.schema import (
     members,
     organization_groups,
@@ -77,7 +78,7 @@ def follow_groups(
     """
     user = connection.execute(sa.select(users.c.provider, users.c.login).where(users.c.id == user_id)).one()
     found = _lock_organizations(connection, user_id, user.provider, names)
-    memberships.lock_row(connection, users, user_id)
+    lock_row(connection, users, user_id)
     _store_groups(connection, user_id, names)
     named = _named_groups(connection, user_id, user.provider)
     theirs = sa.select(members.c.organization_id, members.c.role, members.c.from_group)
@@ -113,7 +114,7 @@ def _lock_organizations(
     named = sa.select(organization_groups.c.organization_id).where(organization_groups.c.provider == provider)
     for some in in_batches(names):
         found.update(connection.execute(named.where(organization_groups.c.name.in_(some))).scalars())
-    return [each for each in sorted(found) if memberships.lock_row(connection, organizations, each)]
+    return [each for each in sorted(found) if lock_row(connection, organizations, each)]
 
 
 def _store_groups(connection: sa.Connection, user_id: str, names: Collection[str]) -> None:

@@ -11,6 +11,7 @@ from prshots.server.adapters.sql import memberships
 from prshots.server.adapters.sql.audit import record
 from prshots.server.adapters.sql.columns import equal
 from prshots.server.adapters.sql.database.database import Database
+from prshots.server.adapters.sql.database.row_locks import lock_row
 from prshots.server.adapters.sql.database.schema import invitation_links, invitations, organizations
 from prshots.server.domain.audit.models import Action
 from prshots.server.domain.people.models import InvitationLink
@@ -71,7 +72,7 @@ class SqlInvitationLinks:
         organization_id = link.organization.id
 
         def use(connection: sa.Connection) -> bool:
-            memberships.lock_row(connection, organizations, organization_id)  # it can't be removed meanwhile
+            lock_row(connection, organizations, organization_id)  # it can't be removed meanwhile
             if memberships.role_in(connection, organization_id, user_id) is not None:
                 raise ConflictError(f"you are already a member of {link.organization.name}")
             if connection.execute(taking).rowcount == 0:

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from prshots.contract.errors import ConflictError, NotFoundError
 from prshots.server.adapters.sql.audit import record
 from prshots.server.adapters.sql.columns import LONG_LIVED, equal
+from prshots.server.adapters.sql.database.row_locks import lock_row
 from prshots.server.adapters.sql.database.schema import (
     invitation_links,
     invitations,
@@ -34,12 +35,6 @@ _AS_STORED = {Role.MAINTAINER: "member"}
 
 def as_stored(role: Role) -> str:
     return _AS_STORED.get(role, role.value)
-
-
-def lock_row(connection: sa.Connection, table: sa.Table, row_id: str) -> bool:
-    """Lock a row, so concurrent changes count each other. Return False if it doesn't exist."""
-    locking = sa.select(table.c.id).where(table.c.id == row_id).with_for_update(key_share=True)
-    return connection.execute(locking).first() is not None
 
 
 def lock_members(connection: sa.Connection, organization_id: str, by: str = "") -> None:

@@ -12,6 +12,7 @@ from prshots.server.adapters.sql.audit import record
 from prshots.server.adapters.sql.columns import USER, conflict_as, equal
 from prshots.server.adapters.sql.database.database import Database
 from prshots.server.adapters.sql.database.prepared import Prepared
+from prshots.server.adapters.sql.database.row_locks import lock_row
 from prshots.server.adapters.sql.database.schema import (
     invitation_links,
     invitations,
@@ -25,7 +26,7 @@ from prshots.server.adapters.sql.database.schema import (
     webhooks,
 )
 from prshots.server.adapters.sql.groups import follow_groups
-from prshots.server.adapters.sql.memberships import check_room, lock_members, lock_row
+from prshots.server.adapters.sql.memberships import check_room, lock_members
 from prshots.server.domain.audit.models import Action
 from prshots.server.domain.people.models import Invitation, LoginState, Member, Session, User
 from prshots.server.domain.projects.models import Organization, Role

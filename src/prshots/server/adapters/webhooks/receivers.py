@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
     import httpx
 
-    from prshots.server.adapters.forges.public_addresses import Networks, PublicTransport
+    from prshots.server.adapters.forges.public_addresses import PublicTransport
+    from prshots.server.config.values import Networks
     from prshots.server.domain.webhooks.models import Format, Webhook
     from prshots.server.links import KeySource
 

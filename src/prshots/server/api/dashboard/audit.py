@@ -1,5 +1,6 @@
 """The audit logs of organizations, for their owners, and of the installation, for the operator."""
 
+import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import UTC, date, datetime, timedelta
 
@@ -57,7 +58,7 @@ async def _lines(
     audit: AuditRecords, organization_id: str, which: AuditFilter, page: list[AuditEntry]
 ) -> AsyncIterator[str]:
     while page:
-        yield "".join(f"{entry.as_json()}\n" for entry in page)
+        yield "".join(json.dumps(entry.as_exported(), ensure_ascii=False) + "\n" for entry in page)
         page = await audit.entries(organization_id, which, page[-1].seq, EXPORTED_AT_ONCE)
 
 

@@ -170,8 +170,9 @@ def organization_route(
     """Return a route under an organization's path. The handler receives the organization."""
 
     async def with_organization(call: Call) -> Answer:
-        organizations, organization_id = call.services.organizations, call.path("organization_id")
-        return await handler(call, await organizations.find_for(call.user, organization_id, needs))
+        organization_id = call.path("organization_id")
+        find = partial(call.services.organizations.find_for, call.user, organization_id, needs)
+        return await handler(replace(call, check_again=find), await find())
 
     return DashboardRoute(method, f"/organizations/{{organization_id}}{path}", with_organization, status)
 

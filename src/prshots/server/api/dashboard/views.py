@@ -8,7 +8,7 @@ from typing import TypeVar, cast
 from prshots.contract.formats import BY_EXT
 from prshots.contract.replies import Review
 from prshots.server.api.dashboard import view_types
-from prshots.server.domain.audit.models import AuditEntry
+from prshots.server.domain.audit.models import Action, AuditEntry
 from prshots.server.domain.comparison.models import (
     BaselineCommit,
     BaselinePeriod,
@@ -41,6 +41,9 @@ V = TypeVar("V")
 
 CARD_DAYS = 30
 
+_BEFORE_AND_AFTER = (Action.PROJECT_CHANGED, Action.MEMBER_ROLE_CHANGED)
+"""Actions whose lists have the value before and after."""
+
 
 def _view(kind: type[V], record: object, **others: object) -> V:
     """Return a view with these fields.
@@ -67,7 +70,7 @@ def member_view(member: Member, viewer: User, avatar_origins: Container[str]) ->
 
 
 def audit_entry_view(entry: AuditEntry) -> view_types.AuditEntryView:
-    separator = " → " if entry.action.endswith("changed") else ", "
+    separator = " → " if entry.action in _BEFORE_AND_AFTER else ", "
     return _view(
         view_types.AuditEntryView,
         entry,
@@ -77,7 +80,7 @@ def audit_entry_view(entry: AuditEntry) -> view_types.AuditEntryView:
 
 
 def _detail(value: object, separator: str) -> str:
-    """Return a value of JSON in words. A list of a change has the values before and after."""
+    """Return a value of JSON in words."""
     match value:
         case list():
             return separator.join(_detail(each, ", ") for each in value)

@@ -1,6 +1,5 @@
 """The entries of the audit log."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -95,10 +94,8 @@ class AuditEntry:
     target: str
     details: Mapping[str, object]
 
-    def as_json(self) -> str:
-        """Return the entry on one line, as exports have it."""
-        time = datetime.fromtimestamp(self.at, UTC).isoformat()
-        return json.dumps({"time": time, **asdict(self)}, ensure_ascii=False)
+    def as_exported(self) -> dict[str, object]:
+        return {"time": datetime.fromtimestamp(self.at, UTC).isoformat(), **asdict(self)}
 
 
 class AuditFilter(NamedTuple):
