@@ -1,8 +1,6 @@
 """`prshots audit`: who did what."""
 
-import json
 from collections.abc import AsyncIterator
-from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated
 
@@ -55,8 +53,7 @@ def audit(
         found: list[AuditEntry] = []
         async for entry in _entries(database, organization, which):
             if json_lines:
-                time = datetime.fromtimestamp(entry.at, UTC).isoformat()
-                print(safe_json(json.dumps({"time": time, **asdict(entry)}, ensure_ascii=False)))
+                print(safe_json(entry.as_json()))
             elif len(found) < limit:
                 found.append(entry)
             else:

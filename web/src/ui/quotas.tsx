@@ -1,14 +1,14 @@
 import { capitalize, formatBytes } from "../lib/format";
 import { useLive } from "../lib/live";
 import { Link } from "../lib/router";
-import type { Quota, Quotas } from "../lib/types";
+import type { Quotas, QuotaUse } from "../lib/types";
 
 const WARNING_SHARE = 0.8;
 
 const ADVICE =
   "Close pull requests, shorten the retention, delete images or keep fewer baselines, or ask the operator for a larger quota.";
 
-const percent = ({ bytes, limit }: Quota): number => Math.floor((bytes / limit) * 100);
+const percent = ({ bytes, limit }: QuotaUse): number => Math.floor((bytes / limit) * 100);
 
 /** Warns from 80 % of a quota on. `base` is the path of a project or an organization, and of its routes. */
 export function QuotaBanner({ base }: { base: string }) {

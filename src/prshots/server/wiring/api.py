@@ -318,7 +318,6 @@ def routes_for_people(
 ) -> list[Route]:
     database = engines.database
     sign_in, overview = build_sign_in(settings, database), SqlOverview(database)
-    organizations = Organizations(SqlPeople(database), overview)
     for message in allow_list(settings).never_matching(settings.providers):
         structlog.get_logger().warning(message)
     dashboard = DashboardServices(
@@ -335,8 +334,8 @@ def routes_for_people(
         trusts=Trusts(SqlTrusts(database), settings.issuers),
         connections=SqlConnections(database),
         forges=engines.forges,
-        organizations=organizations,
-        joining=Joining(organizations, SqlInvitationLinks(database), SqlGroups(database)),
+        organizations=Organizations(SqlPeople(database), overview),
+        joining=Joining(SqlInvitationLinks(database), SqlGroups(database)),
         webhooks=SqlWebhooks(database),
         receivers=engines.receivers,
         wake_webhooks=services.webhooks.wake,

@@ -7,7 +7,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from prshots.contract.errors import ConflictError, NotFoundError
+from prshots.contract.errors import ConflictError
 from prshots.server.adapters.sql import memberships
 from prshots.server.adapters.sql.audit import record
 from prshots.server.adapters.sql.columns import equal, in_batches
@@ -42,10 +42,9 @@ class SqlGroups:
         query = sa.select(user_groups.c.name).where(user_groups.c.user_id == user_id)
         return [name for (name,) in await self._database.rows(query.order_by(user_groups.c.name))]
 
-    async def put_group(self, group: Group, most: int) -> None:
+    async def put_group(self, group: Group, most: int, by: str = "") -> None:
         def put(connection: sa.Connection) -> None:
-            if not memberships.lock_row(connection, organizations, group.organization_id):
-                raise NotFoundError("not found")
+            memberships.lock_members(connection, group.organization_id, by)
             connection.execute(sa.delete(organization_groups).where(*_is(group)))
             others = sa.select(sa.func.count()).where(
                 organization_groups.c.organization_id == group.organization_id

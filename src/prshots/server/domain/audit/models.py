@@ -1,7 +1,9 @@
 """The entries of the audit log."""
 
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -92,6 +94,11 @@ class AuditEntry:
     action: str
     target: str
     details: Mapping[str, object]
+
+    def as_json(self) -> str:
+        """Return the entry on one line, as exports have it."""
+        time = datetime.fromtimestamp(self.at, UTC).isoformat()
+        return json.dumps({"time": time, **asdict(self)}, ensure_ascii=False)
 
 
 class AuditFilter(NamedTuple):

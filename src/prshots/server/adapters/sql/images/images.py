@@ -139,7 +139,7 @@ class SqlImages:
         branch: str = "",
         before: Image | None = None,
         kept: KeptReply | None = None,
-        limits: Limits | None = None,
+        limits: Limits = (),
     ) -> bool:
         with project_gone_as(UnauthorizedError("unauthorized")):  # its tokens are gone as well
             return await self._arriving.add(image, branch, before, kept, limits)
