@@ -184,7 +184,7 @@ class TestGroups:
         web, acme = await here.name("acme/web", Role.VIEWER), await here.name("acme", Role.VIEWER)
         web = await here.name("acme/web", Role.REVIEWER)
         assert await here.groups.groups(here.acme.id) == [acme, web]
-        with pytest.raises(ConflictError, match="can name 2 groups: remove one first"):
+        with pytest.raises(ConflictError, match="the organization has 2 groups: remove one first"):
             await here.groups.put_group(replace(web, name="third"), most=2)
         assert await here.groups.remove_group(web)
         assert not await here.groups.remove_group(web)

@@ -1,4 +1,4 @@
-"""`prshots quota`: limit how much organizations and projects may store."""
+"""`prshots quota`: limit how much organizations and projects can store."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import partial
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 PAGE = 1000
 
 app = typer.Typer(
-    cls=Sections, help="Limit how much organizations and projects may store.", no_args_is_help=True
+    cls=Sections, help="Limit how much organizations and projects can store.", no_args_is_help=True
 )
 
 
@@ -47,7 +47,7 @@ def set_quota(
     ] = "",
     config: ConfigOption = None,
 ) -> None:
-    """Set the quota of an organization or a project. Stored images stay, even above it."""
+    """Set the quota of an organization or a project. A quota below the stored size deletes nothing."""
     from prshots.server.wiring import quotas_in, use_database
 
     if bool(organization) == bool(project):

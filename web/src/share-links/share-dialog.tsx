@@ -23,7 +23,7 @@ export function ShareDialog({ urls, prNumber, onClose }: ShareDialogProps) {
       actions={<Button onClick={onClose}>Close</Button>}
     >
       <p>
-        Anyone with a link sees the changes, and nothing else, without an account. They can’t decide. A link
+        Anyone with a link can see the changes without an account, and nothing else. They can’t decide. A link
         ends for good when the pull request closes.
       </p>
       <CreateForm

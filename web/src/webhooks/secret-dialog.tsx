@@ -16,7 +16,7 @@ export function SecretDialog({ secret, onClose }: { secret: string; onClose: () 
         <Mono>{secret}</Mono>
         <CopyButton text={secret} label="Copy secret" />
       </div>
-      <p class="quiet small">Your server verifies with it that messages come from this service.</p>
+      <p class="quiet small">Your server uses it to verify that messages come from this service.</p>
     </Dialog>
   );
 }

@@ -35,7 +35,7 @@ export function WebhooksPage({ organizationId }: { organizationId: string }) {
       <OrganizationHead organization={organization} current="webhooks" />
       <div class="kinds webhook-head">
         <p class="lead">
-          Webhooks send comparisons, decisions and the gate to your own server, to Slack or to Teams.
+          Webhooks send events, such as a decision, to your own server, to Slack or to Microsoft Teams.
         </p>
         <Button kind="primary" onClick={() => setEdited("new")}>
           Add webhook
@@ -161,7 +161,7 @@ function State({ webhook: { disabled_at, failing_since, sent_at } }: { webhook: 
   if (disabled_at !== null) {
     return (
       <span class="problem">
-        Disabled <Time at={disabled_at} />: the receiver answered 410. Save it again to enable it.
+        Disabled <Time at={disabled_at} />: the receiver answered 410. To enable it, edit and save it.
       </span>
     );
   }

@@ -51,7 +51,7 @@ class SqlGroups:
                 organization_groups.c.organization_id == group.organization_id
             )
             if connection.execute(others).scalar_one() >= most:
-                raise ConflictError(f"an organization can name {most} groups: remove one first")
+                raise ConflictError(f"the organization has {most} groups: remove one first")
             connection.execute(sa.insert(organization_groups).values(asdict(group)))
             _record(connection, Action.GROUP_ADDED, group)
 

@@ -75,7 +75,7 @@ class Joining:
         name = fold_case(name.strip())
         if name not in await self._groups.groups_of_user(user.id):
             raise ForbiddenError(
-                "you can only name a group that you were in when you last signed in: "
+                "you can only add a group that you were in when you last signed in: "
                 "if you are in it, sign out and in again"
             )
         group = Group(organization.id, user.provider, name, role, user.login, int(time.time()))
