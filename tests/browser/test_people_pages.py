@@ -89,7 +89,7 @@ def test_a_viewer_sees_everything_and_no_button_that_changes_something(
         client.compare("2", "1")
     theirs.context.add_cookies(bob.browser_cookies)
     theirs.goto(f"/projects/{project}/prs/7")
-    expect(theirs.get_by_text("A reviewer decides.")).to_be_visible()
+    expect(theirs.get_by_text("Only reviewers can decide.")).to_be_visible()
     expect(theirs.get_by_role("button", name=re.compile("Approve|Reject"))).to_have_count(0)
     theirs.locator("[data-cell]").first.click()
     expect(theirs.get_by_role("dialog")).to_be_visible()

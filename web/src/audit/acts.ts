@@ -44,7 +44,7 @@ const ACTS: Record<Action, string> = {
   "installation.move_started": "started to move the installation to",
   "installation.move_canceled": "canceled the move to",
   "installation.restored": "restored the backup",
-  "sweep.deleted": "deleted in a sweep",
+  "sweep.deleted": "deleted expired images or leftover files",
 };
 
 const OWN_ACTS: Partial<Record<Action, string>> = {

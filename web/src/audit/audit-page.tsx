@@ -47,7 +47,7 @@ function AuditLog({ page }: { page: string }) {
       {list.error && !list.loaded && <Failed error={list.error} retry={list.refresh} />}
       {list.loaded && list.items.length === 0 && (
         <Empty title="No entries">
-          <p>{query ? "No entries match these filters." : "Acts appear here as they happen."}</p>
+          <p>{query ? "No entries match these filters." : "Actions appear here as they happen."}</p>
         </Empty>
       )}
       <ol class="audit" aria-busy={list.loading}>

@@ -27,7 +27,7 @@ export function InstallationPage() {
   return (
     <>
       <InstallationHead current="organizations">
-        How much each organization stores, and how much it may.
+        What each organization stores, and its quota.
       </InstallationHead>
       <section>
         <Holders list={LIST} changed="/installation/organizations" withProjects />
@@ -149,7 +149,7 @@ function QuotaDialog({ holder, path, onChanged, onClose }: QuotaDialogProps) {
       <form id="quota-form" onSubmit={save}>
         <Field
           label="Quota"
-          hint="A size such as 20 GB, or none for no limit. Leave empty for the installation’s default. Stored images stay, even above the quota."
+          hint="A size such as 20 GB, or none for no limit. Leave empty for the installation’s default. A quota below the stored size deletes nothing."
           error={
             quota === undefined ? "Enter a size such as 20 GB, none, or leave it empty." : action.problem
           }

@@ -15,15 +15,15 @@ export function Groups({ path }: { path: string }) {
       <h2>Groups</h2>
       <div class="stack wide">
         <p class="quiet">
-          Everyone in a group of your login provider becomes a member when they sign in. Whoever has left the
-          group loses access at their next sign-in.
+          Everyone in a group that you add becomes a member when they sign in. People who leave the group lose
+          access at their next sign-in.
         </p>
         {!data && (error ? <Failed error={error} retry={refresh} /> : <Loading rows={1} />)}
         {data && data.yours.length > 0 && <NameGroup list={list} yours={data.yours} onNamed={refresh} />}
         <p class="quiet small">
           You can add the groups that you were in when you last signed in. If one is missing, sign out and in
           again.
-          {data?.yours.length === 0 && " Your login provider named none."}
+          {data?.yours.length === 0 && " Your login provider reported none."}
         </p>
         <ul class="rows">
           {data?.groups.map((group) => (

@@ -26,8 +26,8 @@ export function InvitationLinks({ path }: { path: string }) {
       <h2>Invitation links</h2>
       <div class="stack wide">
         <p class="quiet">
-          Whoever opens the link first can join. It works for one person and 7 days, even if they never signed
-          in here before.
+          The first person who opens the link can join, even if they never signed in here before. It works for
+          7 days.
         </p>
         <form class="inline-form" onSubmit={create}>
           <RoleField role={role} onChange={setRole} />
@@ -49,7 +49,7 @@ export function InvitationLinks({ path }: { path: string }) {
           secret={created.url}
           onClose={() => setCreated(null)}
         >
-          Send it to one person. They join as {ROLE_TEXTS[created.link.role].one}, until{" "}
+          Send it to one person. They can join as {ROLE_TEXTS[created.link.role].one} until{" "}
           {date(created.link.expires_at)}.
         </SecretDialog>
       )}
@@ -69,7 +69,7 @@ function LinkRow({ link, list, onRevoked }: LinkRowProps) {
   const revoke = async () => {
     const question = {
       title: "Revoke the link?",
-      body: <p>Nobody can join with it any more. You can’t undo this.</p>,
+      body: <p>Nobody can join with it anymore. You can’t undo this.</p>,
       action: "Revoke link",
     };
     if (!(await confirmDialog(question))) return;

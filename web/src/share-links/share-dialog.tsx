@@ -23,7 +23,7 @@ export function ShareDialog({ urls, prNumber, onClose }: ShareDialogProps) {
       actions={<Button onClick={onClose}>Close</Button>}
     >
       <p>
-        Anyone with a link sees the changes, and nothing else, without an account. They can’t decide. A link
+        Anyone with a link can see the changes without an account, and nothing else. They can’t decide. A link
         ends for good when the pull request closes.
       </p>
       <CreateForm
@@ -98,7 +98,7 @@ function LinkRow({ link, path, onRevoked }: LinkRowProps) {
   const revoke = async () => {
     const question = {
       title: "Revoke the link?",
-      body: <p>Nobody can open it any more. You can’t undo this.</p>,
+      body: <p>Nobody can open it anymore. You can’t undo this.</p>,
       action: "Revoke link",
     };
     if (!(await confirmDialog(question))) return;

@@ -1,19 +1,19 @@
 import { capitalize, formatBytes } from "../lib/format";
 import { useLive } from "../lib/live";
 import { Link } from "../lib/router";
-import type { Quota, Quotas } from "../lib/types";
+import type { Quotas, QuotaUse } from "../lib/types";
 
 const WARNING_SHARE = 0.8;
 
-const percent = ({ bytes, limit }: Quota): number => Math.floor((bytes / limit) * 100);
+const percent = ({ bytes, limit }: QuotaUse): number => Math.floor((bytes / limit) * 100);
 
 /** The quota that leaves the least space, from 80 % on. */
-function nearlyFull(quotas: readonly Quota[] = []): Quota | undefined {
+function nearlyFull(quotas: readonly QuotaUse[] = []): QuotaUse | undefined {
   const [fullest] = [...quotas].sort((a, b) => b.bytes / b.limit - a.bytes / a.limit);
   return fullest && fullest.bytes >= fullest.limit * WARNING_SHARE ? fullest : undefined;
 }
 
-const refusal = ({ bytes, limit }: Quota): string => (bytes >= limit ? "New uploads are refused. " : "");
+const refusal = ({ bytes, limit }: QuotaUse): string => (bytes >= limit ? "New uploads are refused. " : "");
 
 /** Warns from 80 % of a quota on. `base` is the path of a project or an organization, and of its routes. */
 export function QuotaBanner({ base }: { base: string }) {

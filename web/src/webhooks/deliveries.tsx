@@ -64,7 +64,7 @@ function DeliveryRow({ path, delivery, onSent }: DeliveryRowProps) {
         <p class="row-about">
           {error && <span class="problem">{toSentence(error)}</span>}
           <span>
-            {!error && sent_at !== null && `Arrived, the reply was ${status}. `}
+            {!error && sent_at !== null && `Arrived: the receiver answered ${status}. `}
             {attempts === 0 ? "Not sent yet." : `${formatCount(attempts, "attempt")}.`}{" "}
             {delivery.next_at !== null && describeRetry(delivery.next_at)}
             {delivery.next_at === null && error && "prshots gave up. You can send it again."}

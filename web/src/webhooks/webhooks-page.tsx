@@ -32,7 +32,7 @@ export function WebhooksPage({ organization }: { organization: Organization }) {
       <OrganizationHead organization={organization} current="webhooks" />
       <div class="kinds webhook-head">
         <p class="lead">
-          Webhooks send comparisons, decisions and the gate to your own server, to Slack or to Teams.
+          Webhooks send events, such as a decision, to your own server, to Slack or to Microsoft Teams.
         </p>
         <Button kind="primary" onClick={() => setEdited("new")}>
           Add webhook
@@ -75,7 +75,7 @@ export function WebhooksPage({ organization }: { organization: Organization }) {
           secret={secret}
           onClose={() => setSecret("")}
         >
-          Your server verifies with it that messages come from this service.
+          Your server uses it to verify that messages come from this service.
         </SecretDialog>
       )}
     </>
@@ -165,8 +165,7 @@ function State({ webhook: { disabled_at, failing_since, sent_at } }: { webhook: 
   if (disabled_at !== null) {
     return (
       <span class="problem">
-        Disabled <Time at={disabled_at} />, because the receiver answered 410. To enable it, click Edit and
-        save.
+        Disabled <Time at={disabled_at} />: the receiver answered 410. To enable it, edit and save it.
       </span>
     );
   }

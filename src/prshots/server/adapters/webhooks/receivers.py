@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
     import httpx
 
-    from prshots.server.adapters.forges.public_addresses import Networks, PublicTransport
+    from prshots.server.adapters.forges.public_addresses import PublicTransport
+    from prshots.server.config.values import Networks
     from prshots.server.domain.webhooks.models import Format, Webhook
     from prshots.server.links import KeySource
 
@@ -122,7 +123,9 @@ class Receivers:
         except httpx.ConnectTimeout as error:
             raise UnreachableError(f"no connection within {CONNECT_SECONDS:g} s") from error
         except httpx.TimeoutException as error:
-            raise UnreachableError("no answer in time: reply within 15 s, and do the work later") from error
+            raise UnreachableError(
+                "the receiver did not answer in time: reply within 15 s, and do slow work afterwards"
+            ) from error
         except (httpx.HTTPError, httpx.InvalidURL, RuntimeError, OSError, ValueError) as error:
             raise UnreachableError(
                 f"could not send the message: {str(error) or type(error).__name__}"
@@ -161,9 +164,7 @@ def _parse(url: str) -> tuple[str, str, str]:
     ):
         raise InvalidInputError("url is invalid: enter an address such as https://example.org/hook")
     if "@" in parts.netloc:
-        raise InvalidInputError(
-            "url contains a user or password: use the address without, messages are signed"
-        )
+        raise InvalidInputError("url contains a user or password: remove them, messages are signed")
     return parsed.raw_host.decode(), parts.netloc.lower(), parts.scheme
 
 

@@ -31,7 +31,7 @@ class _Arriving(NamedTuple):
     branch: str
     before: Image | None
     kept: KeptReply | None
-    limits: Limits | None
+    limits: Limits
     done: asyncio.Future[bool]
 
     def finish(self, error: Exception | None = None, *, is_new: bool = True) -> None:
@@ -95,7 +95,8 @@ class _Batch:
         before_images = [arriving.before for arriving in members if arriving.before]
         arrived = before_images + [arriving.image for arriving in members]
         if arrived:
-            add_images(connection, arrived, {one.limits for one in members if one.limits})
+            limits = {one.image.project_id: one.limits for one in members if one.limits}
+            add_images(connection, arrived, limits)
             point_baselines(connection, [pointer(one.image, one.branch) for one in members if one.branch])
         return repeated
 
@@ -118,7 +119,7 @@ class ArrivingImages:
         branch: str,
         before: Image | None,
         kept: KeptReply | None,
-        limits: Limits | None,
+        limits: Limits,
     ) -> bool:
         """Add the image and return once it is committed.
 
