@@ -73,7 +73,7 @@ def test_the_banner_and_the_usage_page_show_a_nearly_full_quota(
     expect(page.get_by_text("storage is 83 % full.")).to_be_visible()
     operator.ask("PATCH", f"/installation/projects/{project}", quota_bytes=1000).raise_for_status()
     page.reload()
-    expect(page.get_by_text("project’s storage is 100 % full. New uploads are refused.")).to_be_visible()
+    expect(page.get_by_text("project\u2019s storage is 100 % full. New uploads are refused.")).to_be_visible()
     page.get_by_role("link", name="See what frees space").click()
     expect(page.get_by_text("Project: 1000 B of 1000 B, 100 %")).to_be_visible()
     expect(page.get_by_text("New uploads are refused. To free space, close pull requests")).to_be_visible()
@@ -82,7 +82,8 @@ def test_the_banner_and_the_usage_page_show_a_nearly_full_quota(
     operator.ask("PATCH", f"/installation/projects/{project}", quota_bytes=1200).raise_for_status()
     operator.ask("PATCH", f"/installation/organizations/{organization}", quota_bytes=1).raise_for_status()
     page.goto(f"/projects/{project}")
-    expect(page.get_by_text("organization’s storage is 100 % full.")).to_be_visible()  # the fuller of the two
+    # The fuller of the two.
+    expect(page.get_by_text("organization\u2019s storage is 100 % full.")).to_be_visible()
     operator.ask("PATCH", f"/installation/organizations/{organization}", quota_bytes=None).raise_for_status()
     page.goto(f"/organizations/{organization}")
     page.get_by_role("link", name="Usage").click()
