@@ -62,7 +62,7 @@ async def rotate(call: Call) -> view_types.NewWebhookView:
 
 
 async def send_test(call: Call) -> view_types.DoneView:
-    await call.services.webhooks.send_test(await _webhook(call))
+    await call.services.webhooks.send_test(await _webhook(call), call.services.now())
     call.services.wake_webhooks()
     return {"ok": True}
 
