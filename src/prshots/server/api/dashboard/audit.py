@@ -17,7 +17,7 @@ from prshots.server.domain.audit.ports import AuditRecords
 from prshots.server.domain.projects.models import Role
 
 PAGE = 60
-EXPORTED_AT_ONCE = 1000
+EXPORTED_AT_ONCE = 100
 FIRST_YEAR = 1970
 
 Log = Callable[[Call, str], Awaitable[Answer]]
