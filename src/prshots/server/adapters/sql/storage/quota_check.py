@@ -43,12 +43,12 @@ def require_within(connection: Connection, arrived: Sequence[Image], limits: Col
     for image in arrived:
         added[image.project_id] += image.size
         added[organizations.get(image.project_id, "")] += image.size
-    for project_id, limit in {each.project_id: each.of_project for each in limits}.items():
+    for project_id, limit in {(each.project_id, each.of_project) for each in limits}:
         if limit:
             used = stored_in(connection, OF_PROJECT, project_id=project_id)
             _require(used, limit)
             note_crossing(connection, (used - added[project_id], limit), (used, limit), project_id=project_id)
-    for organization_id, limit in {each.organization_id: each.of_organization for each in limits}.items():
+    for organization_id, limit in {(each.organization_id, each.of_organization) for each in limits}:
         if limit:
             used = stored_in(connection, OF_ORGANIZATION, organization_id=organization_id)
             _require(used, limit)
