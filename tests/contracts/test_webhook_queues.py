@@ -85,7 +85,7 @@ async def finish(
     next_at: int | None = None,
     now: int = LATER,
 ) -> None:
-    await here.queues.finish(queue(here, claim.pr_number), claim, receipt, next_at, now)
+    await here.queues.finish(claim, receipt, next_at, now)
 
 
 async def test_messages_of_a_pull_request_are_sent_one_after_the_other(here: Stores) -> None:

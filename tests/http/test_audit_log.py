@@ -229,6 +229,11 @@ def test_the_operator_reads_the_log_of_the_installation(place: Place) -> None:
         exported = operator.get("/v1/dashboard/installation/audit/export?action=organization").text
         assert json.loads(exported.splitlines()[0])["organization_id"] == ""
     assert place.owner.ask("GET", "/installation/audit").status_code == 404
+    joined = place.service.run(
+        "audit", "--json-lines", "--organization", "local", "--action", "member.joined"
+    )
+    entries = [json.loads(line) for line in joined.stdout.splitlines()]
+    assert {each["actor"]["name"] for each in entries if each["target"] == "operator"} == {"operator"}
 
 
 def test_the_operators_commands_are_recorded_as_theirs(place: Place) -> None:

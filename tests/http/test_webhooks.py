@@ -5,6 +5,7 @@ import ipaddress
 import json
 import re
 import secrets
+import subprocess
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler
@@ -155,6 +156,29 @@ def test_examples_in_the_docs_have_the_fields_of_real_messages(shop: Shop, recei
     assert examples.keys() == {*ALL, "test"}
     for event in ("compared", "decided", "gate", "expired", "test"):
         assert _shape(receiver.wait_for(event).message) == _shape(examples[event]), event
+
+
+def test_code_in_the_docs_accepts_only_signed_messages(shop: Shop, receiver: Receiver) -> None:
+    webhook, secret = shop.webhook(receiver.url)
+    shop.owner.ask("POST", f"{webhook}/test")
+    message = receiver.wait_for("test")
+    body, old = message.body.decode(), message.headers | {"webhook-timestamp": "1"}
+    cases = [(secret, message.headers, body), (secret, message.headers, f"{body} "), (secret, old, body)]
+    cases.append((f"whsec_{'A' * 43}=", message.headers, body))
+    python: dict[str, Any] = {}
+    exec(_code("python"), python)
+    accepted = [python["is_valid"](key, headers, text.encode()) for key, headers, text in cases]
+    assert accepted == [True, False, False, False]
+    script = (
+        f"{_code('js')}console.log(JSON.stringify(JSON.parse(process.argv[1]).map((c) => isValid(...c))))"
+    )
+    node = ["node", "--input-type=module", "-e", script, json.dumps(cases)]
+    assert json.loads(subprocess.run(node, capture_output=True, check=True, timeout=60).stdout) == accepted
+
+
+def _code(language: str) -> str:
+    (block,) = re.findall(rf"```{language}\n(.*?)```", EXAMPLES.read_text(), re.DOTALL)
+    return str(block)
 
 
 def _shape(value: Any) -> Any:
@@ -349,7 +373,7 @@ def test_a_reply_without_an_end_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> N
     secret, _ = receivers.new_secret("w1")
     with answering(drip) as url:
         webhook = Webhook("w1", "o1", "", url, Format.STANDARD, (), (secret,), "ann", 0)
-        with pytest.raises(UnreachableError, match="no answer in time"):
+        with pytest.raises(UnreachableError, match="did not answer in time"):
             asyncio.run(receivers.send(webhook, "msg_1", "{}", 0.3))
         ended.set()
     receivers.close()

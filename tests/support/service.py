@@ -183,8 +183,11 @@ class Service:
         )
 
     def stored_files(self) -> set[str]:
-        """Return the keys of all files in the images folder, including temporary ones, but not the store's marker."""
-        files = (path for path in self.images_dir.rglob("*") if path.is_file())
+        """Return the keys of all files in the images folder, including temporary ones, but not the store's marker.
+
+        A sweep claims the store with a file that ends with `.own`.
+        """
+        files = (path for path in self.images_dir.rglob("*") if path.is_file() and path.suffix != ".own")
         return {str(path.relative_to(self.images_dir)) for path in files} - {".installation"}
 
     @contextlib.contextmanager

@@ -5,7 +5,6 @@ No unit test is slow: `make test-slow` doesn't collect this folder, which saves 
 
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -23,7 +22,7 @@ sys.addaudithook(_watch)
 
 
 def _is_unit_test(item: pytest.Item) -> bool:
-    return Path(__file__).parent in item.path.parents
+    return item.nodeid.startswith("tests/unit/")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

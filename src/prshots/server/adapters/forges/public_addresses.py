@@ -16,13 +16,11 @@ import httpx
 
 from prshots.contract.errors import ForgeError
 from prshots.forges.deadline import current_deadline
+from prshots.server.config.values import Networks, is_in
 
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")  # an IPv4 address in its last four bytes
 _PROTOCOLS = ipaddress.ip_network("192.0.0.0/24")  # includes the metadata server of a cloud
 _UNICAST = ipaddress.ip_network("2000::/3")
-
-
-Networks = Collection[ipaddress.IPv4Network | ipaddress.IPv6Network]
 
 
 class PublicTransport(httpx.HTTPTransport):
@@ -65,7 +63,7 @@ class PublicTransport(httpx.HTTPTransport):
     def check(self, host: str, shown: str, *, is_https: bool) -> list[str]:
         """Return the host's addresses. Raises ForgeError, or ConnectError if it has none."""
         addresses = _resolve(host)
-        others = [address for address in addresses if not self._is_allowed(address)]
+        others = [address for address in addresses if not is_in(self._allowed, address)]
         if not all(map(_is_public, others)):
             raise ForgeError(
                 f"{shown} is on a private network: the operator can allow it with {self._setting}"
@@ -73,9 +71,6 @@ class PublicTransport(httpx.HTTPTransport):
         if others and self._only_https and not is_https:
             raise ForgeError(f"the address uses http, which anyone on the way can read: use https://{shown}")
         return addresses
-
-    def _is_allowed(self, address: str) -> bool:
-        return any(ipaddress.ip_address(address) in network for network in self._allowed)
 
 
 def transport_to(api_url: str, allowed_hosts: Collection[str]) -> PublicTransport | None:

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
     import httpx
 
-    from prshots.server.adapters.forges.public_addresses import Networks, PublicTransport
+    from prshots.server.adapters.forges.public_addresses import PublicTransport
+    from prshots.server.config.values import Networks
     from prshots.server.domain.webhooks.models import Format, Webhook
     from prshots.server.links import KeySource
 
@@ -129,7 +130,7 @@ class Receivers:
             # At the deadline, the connection is closed, and reading from it fails in any way.
             if isinstance(error, httpx.TimeoutException) or time.monotonic() > until:
                 raise UnreachableError(
-                    "no answer in time: reply within 15 s, and do the work later"
+                    "the receiver did not answer in time: reply within 15 s, and do slow work afterwards"
                 ) from error
             raise UnreachableError(
                 f"could not send the message: {str(error) or type(error).__name__}"
@@ -182,9 +183,7 @@ def _parse(url: str) -> tuple[str, str, str]:
     ):
         raise InvalidInputError("url is invalid: enter an address such as https://example.org/hook")
     if "@" in parts.netloc:
-        raise InvalidInputError(
-            "url contains a user or password: use the address without, messages are signed"
-        )
+        raise InvalidInputError("url contains a user or password: remove them, messages are signed")
     return parsed.raw_host.decode(), parts.netloc.lower(), parts.scheme
 
 

@@ -71,9 +71,7 @@ class WebhookQueues(Protocol):
     async def discard(self, claim: ClaimedMessage) -> None:
         """Remove a message that has nothing to say."""
 
-    async def finish(
-        self, queue: QueueKey, claim: ClaimedMessage, receipt: Receipt, next_at: int | None, now: int
-    ) -> None:
+    async def finish(self, claim: ClaimedMessage, receipt: Receipt, next_at: int | None, now: int) -> None:
         """Record an attempt and end the lease. The queue continues at `next_at`, or now without one.
 
         If the lease has ended, change nothing: the message is due again. A receiver that is gone disables the

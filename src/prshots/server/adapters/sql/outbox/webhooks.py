@@ -10,6 +10,7 @@ from prshots.contract.errors import ConflictError, NotFoundError
 from prshots.server.adapters.sql.audit import record
 from prshots.server.adapters.sql.columns import equal
 from prshots.server.adapters.sql.database.database import Database
+from prshots.server.adapters.sql.database.row_locks import require_row
 from prshots.server.adapters.sql.database.schema import (
     organizations,
     projects,
@@ -53,18 +54,15 @@ class SqlWebhooks:
             **_settings(webhook),
             "kid": secret.kid,
             "secret": secret.secret,
-            "old_kid": "",
-            "old_secret": "",
-            "old_until": 0,
             "created_by": webhook.created_by,
             "created_at": webhook.created_at,
         }
 
         def add(connection: sa.Connection) -> None:
             # Locks against a concurrent deletion, and counts concurrent additions.
-            _lock(connection, organizations, webhook.organization_id)
+            require_row(connection, organizations, webhook.organization_id)
             if webhook.project_id:
-                _lock(connection, projects, webhook.project_id)
+                require_row(connection, projects, webhook.project_id)
             if connection.execute(count).scalar_one() >= most:
                 raise ConflictError(f"the organization has {most} webhooks: delete one first")
             connection.execute(sa.insert(webhooks).values(row))
@@ -143,7 +141,7 @@ class SqlWebhooks:
         waiting.append(_ROW.due_at.is_not(None))
 
         def send(connection: sa.Connection) -> None:
-            _lock(connection, webhooks, webhook.id)
+            require_row(connection, webhooks, webhook.id)
             if connection.execute(sa.select(_ROW.id).where(*waiting)).first():
                 connection.execute(_sending_again(now).where(*waiting))
             else:
@@ -195,12 +193,6 @@ def _record(connection: sa.Connection, action: Action, webhook: Webhook, **detai
     parts = urlsplit(webhook.url)
     target = urlunsplit((parts.scheme, parts.netloc, "", "", ""))
     record(connection, action, **place, target=target, details={"id": webhook.id, **details})
-
-
-def _lock(connection: sa.Connection, table: sa.Table, row_id: str) -> None:
-    """Lock a row against its deletion. Raises NotFoundError."""
-    locking = sa.select(table.c.id).where(table.c.id == row_id).with_for_update(key_share=True)
-    _found(connection.execute(locking).first())
 
 
 def _found(row: Any) -> Any:  # noqa: ANN401 - a row
