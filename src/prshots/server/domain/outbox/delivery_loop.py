@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import math
 import random
 import time
 from collections import Counter
@@ -25,7 +24,7 @@ LEASE_SECONDS = 30
 POLL_SECONDS = 2.0
 """How long another process's cause may go unnoticed."""
 
-SLOW_SECONDS = (5.0, 50.0, math.inf)
+SLOW_SECONDS = 5.0
 """Whoever used more time than this lately goes after the others, and leaves them a quarter of the slots."""
 
 COUNT_SECONDS = 30.0
@@ -113,11 +112,10 @@ class DeliveryLoop(Generic[Q]):
 
     async def _send_due(self) -> None:
         """Start to send what is due."""
-        avoided = None
-        for seconds in SLOW_SECONDS:
-            before, avoided = avoided, self._used.above(seconds)
-            if avoided != before:
-                await self._send_due_except(avoided, self._most if before is None else self._most * 3 // 4)
+        slow = self._used.above(SLOW_SECONDS)
+        await self._send_due_except(slow, self._most)
+        if slow:
+            await self._send_due_except(set(), self._most * 3 // 4)
 
     async def _send_due_except(self, avoided: set[str], most: int) -> None:
         if len(self._sending) >= most:
