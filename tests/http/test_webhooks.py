@@ -5,6 +5,7 @@ import ipaddress
 import json
 import re
 import secrets
+import ssl
 import subprocess
 import threading
 from collections.abc import Iterator
@@ -395,6 +396,38 @@ def test_interim_responses_without_an_end_are_cut_off() -> None:
         with pytest.raises(UnreachableError, match="the answer is too long"):
             asyncio.run(receivers.send(webhook, "msg_1", "{}", 15))
     assert sum(sent) < 10_000_000
+    receivers.close()
+
+
+def test_a_failed_connection_is_explained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "own.pem"
+    command = (
+        "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=x "
+        f"-addext subjectAltName=DNS:hooks.test -keyout {file} -out {file}"
+    )
+    subprocess.run(command.split(), check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(file)
+    receivers = Receivers(FixedKeys(ONE_KEY), [ipaddress.ip_network("127.0.0.0/8")])
+    secret, _ = receivers.new_secret("w1")
+
+    def why(url: str) -> str:
+        webhook = Webhook("w1", "o1", "", url, Format.STANDARD, (), (secret,), "ann", 0)
+        with pytest.raises(UnreachableError) as told:
+            asyncio.run(receivers.send(webhook, "msg_1", "{}", 5))
+        return str(told.value).replace(url.partition("//")[2], "HOST")
+
+    with answering(lambda *_: (204, {}, b""), context) as url:
+        said = why(url.replace("http:", "https:"))
+        assert said.startswith("the certificate of https://HOST is not trusted: self-signed certificate. ")
+        trusting = ssl.create_default_context(cafile=str(file))
+        monkeypatch.setattr("prshots.server.adapters.webhooks.receivers._ssl_context", lambda: trusting)
+        said = why(url.replace("http:", "https:"))
+        assert "not trusted: IP address mismatch, certificate is not valid for '127.0.0.1'. If you " in said
+    with answering(lambda *_: (204, {}, b"")) as url:
+        said = why(url.replace("http:", "https:"))
+        assert said == "https://HOST does not speak TLS: does its address begin with http://?"
+    assert why(url) == "cannot connect to HOST (connection refused)"
     receivers.close()
 
 

@@ -139,7 +139,7 @@ class Sender:
         except httpx.RequestError as error:
             if self._closed.is_set() and time.monotonic() < self._deadline:
                 raise UnreachableError(message("stopped")) from error
-            if permanent := _permanent_error(request, error):
+            if permanent := permanent_error(request, error):
                 raise permanent from error
             return error
         except RuntimeError as error:  # httpx raises this if another thread has closed the client
@@ -299,7 +299,7 @@ def json_object(reply: httpx.Response) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _permanent_error(request: httpx.Request, error: httpx.RequestError) -> CallError | None:
+def permanent_error(request: httpx.Request, error: httpx.RequestError) -> CallError | None:
     """Return an error for a problem that no retry solves, or None if a retry may help."""
     if isinstance(error, httpx.LocalProtocolError):  # its message may show the token
         return CallError(f"cannot call {origin(request.url)}: a header has invalid characters")
@@ -307,12 +307,15 @@ def _permanent_error(request: httpx.Request, error: httpx.RequestError) -> CallE
         return UnreachableError(f"cannot call {origin(request.url)}: {redact(str(error))}")
     cause = next((cause for cause in _causes(error) if isinstance(cause, ssl.SSLError)), None)
     if isinstance(cause, ssl.SSLCertVerificationError):
+        why = cause.verify_message.rstrip(".")
         return UnreachableError(
-            f"the certificate of {origin(request.url)} is not trusted: {cause.verify_message}. If you use "
-            "your own certificate authority, set SSL_CERT_FILE to the file with its certificate"
+            f"the certificate of {origin(request.url)} is not trusted: {why}. If you use your own "
+            "certificate authority, set SSL_CERT_FILE to the file with its certificate"
         )
     if cause is not None and cause.reason == "WRONG_VERSION_NUMBER":
-        return UnreachableError(f"{origin(request.url)} does not speak TLS: try http:// instead of https://")
+        return UnreachableError(
+            f"{origin(request.url)} does not speak TLS: does its address begin with http://?"
+        )
     return None
 
 

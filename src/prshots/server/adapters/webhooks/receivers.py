@@ -109,6 +109,7 @@ class Receivers:
         import httpx
 
         from prshots.forges.deadline import closing_at_deadline, deadline_after
+        from prshots.forges.sender import no_reply_message, permanent_error
 
         until = time.monotonic() + seconds
         client = httpx.Client(
@@ -132,6 +133,9 @@ class Receivers:
                 raise UnreachableError(
                     "the receiver did not answer in time: reply within 15 s, and do slow work afterwards"
                 ) from error
+            if isinstance(error, httpx.ConnectError):
+                permanent = permanent_error(error.request, error)
+                raise permanent or UnreachableError(no_reply_message(error.request, error)) from error
             raise UnreachableError(
                 f"could not send the message: {str(error) or type(error).__name__}"
             ) from error
