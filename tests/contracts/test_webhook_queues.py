@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 import pytest
 
@@ -165,6 +166,18 @@ async def test_a_receiver_that_is_gone_gets_nothing_until_a_change(here: Stores)
     await here.webhooks.change(webhook)
     await cause(here)
     assert await due(here) == [7]
+
+
+async def test_a_changed_address_is_not_disabled_by_the_old_receiver(here: Stores) -> None:
+    await cause(here)
+    await cause(here)
+    sending = await claimed(here)
+    moved = replace(a_webhook(), url="https://new.example/hook")
+    await here.webhooks.change(moved)
+    await finish(here, sending, Receipt(410, "", "gone", is_gone=True))
+    assert (await here.webhooks.find(LOCAL_ORGANIZATION, "w1")).disabled_at is None
+    again = await claimed(here)
+    assert (again.message.id, again.webhook.url) == (sending.message.id, moved.url)
 
 
 async def test_events_go_to_the_webhooks_that_chose_them_in_their_place(here: Stores) -> None:

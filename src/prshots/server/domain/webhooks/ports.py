@@ -75,7 +75,7 @@ class WebhookQueues(Protocol):
         """Record an attempt and end the lease. The queue continues at `next_at`, or now without one.
 
         If the lease has ended, change nothing: the message is due again. A receiver that is gone disables the
-        webhook.
+        webhook, unless it has another address by now: then the message is due there.
         """
 
     async def count_waiting(self) -> int: ...

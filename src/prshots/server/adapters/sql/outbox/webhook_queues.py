@@ -94,25 +94,27 @@ class SqlWebhookQueues:
     async def finish(self, claim: ClaimedMessage, receipt: Receipt, next_at: int | None, now: int) -> None:
         queue = claim.queue
         result: dict[str, Any] = {"status": receipt.status, "reply": receipt.reply, "error": receipt.error}
-        result |= {"holder": "", "lease_until": 0, "due_at": next_at}
+        result |= {"holder": "", "lease_until": 0}
         state: dict[str, Any] = {"failing_since": sa.func.coalesce(webhooks.c.failing_since, now)}
         if not receipt.error:
             result["sent_at"] = now
             state = {"failing_since": None, "sent_at": now}
-        if receipt.is_gone:
-            state["disabled_at"] = now
-        recording = sa.update(webhook_deliveries).where(*_held(claim)).values(result)
         # The others wait for this one. If they were due earlier, every poll would find them.
         moving = sa.update(webhook_deliveries).where(*_in(queue), _WAITS, _ROW.id != claim.message.id)
 
         def record(connection: sa.Connection) -> None:
-            connection.execute(_WEBHOOK, {"webhook_id": queue.webhook_id})  # before messages, as in `claim`
+            # The webhook first, as in `claim`. It may have another address by now.
+            webhook = connection.execute(_WEBHOOK, {"webhook_id": queue.webhook_id}).first()
+            is_gone = receipt.is_gone and webhook is not None and webhook.url == claim.webhook.url
+            due_at = now if receipt.is_gone and not is_gone else next_at
+            recording = sa.update(webhook_deliveries).where(*_held(claim)).values(result | {"due_at": due_at})
             if not connection.execute(recording).rowcount:
                 return
-            is_wrong = _ROW.due_at < next_at if next_at else _ROW.due_at > now
-            connection.execute(moving.where(is_wrong).values(due_at=next_at or now))
-            connection.execute(sa.update(webhooks).where(webhooks.c.id == queue.webhook_id).values(state))
-            if receipt.is_gone:
+            is_wrong = _ROW.due_at < due_at if due_at else _ROW.due_at > now
+            connection.execute(moving.where(is_wrong).values(due_at=due_at or now))
+            changed = state | ({"disabled_at": now} if is_gone else {})
+            connection.execute(sa.update(webhooks).where(webhooks.c.id == queue.webhook_id).values(changed))
+            if is_gone:
                 _stop(connection, queue, is_removed=False)
 
         await self._database.write(record)
