@@ -253,6 +253,32 @@ class TestAddresses:
                 with pytest.raises(httpx.ConnectError, match="certificate"):
                     client.get(f"https://other.test:{port}/")
 
+    @pytest.mark.parametrize(
+        ("head", "again"),
+        [
+            (b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
+            (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", b"1\r\nx\r\n"),
+        ],
+        ids=["interim responses", "small chunks"],
+    )
+    def test_an_answer_that_keeps_a_processor_busy_is_cut_off(
+        self, monkeypatch: pytest.MonkeyPatch, head: bytes, again: bytes
+    ) -> None:
+        monkeypatch.setattr(public_addresses, "_is_public", lambda _: True)
+
+        def flood(asked: BaseHTTPRequestHandler, _: bytes) -> None:
+            asked.wfile.write(head)
+            for _ in range(400):
+                asked.wfile.write(again * 1000)
+
+        with answering(flood) as url, httpx.Client(transport=PublicTransport(busy_seconds=0.1)) as client:
+            began = time.thread_time()
+            with pytest.raises(httpx.ReadError, match="takes too much work to read"):
+                client.get(url)
+            assert time.thread_time() - began < 1
+            with pytest.raises(httpx.ReadError, match="takes too much work to read"):
+                client.get(url)  # the limit is for all requests
+
     def test_a_redirect_to_another_server_is_not_followed(self, owner: Person) -> None:
         visited: list[str] = []
 

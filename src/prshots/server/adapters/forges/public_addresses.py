@@ -16,6 +16,7 @@ import httpx
 
 from prshots.contract.errors import ForgeError
 from prshots.forges.deadline import current_deadline
+from prshots.server.adapters.forges.bounded_connections import BoundedBackend
 from prshots.server.config.values import Networks, is_in
 
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")  # an IPv4 address in its last four bytes
@@ -23,10 +24,15 @@ _PROTOCOLS = ipaddress.ip_network("192.0.0.0/24")  # includes the metadata serve
 _UNICAST = ipaddress.ip_network("2000::/3")
 
 
+BUSY_SECONDS = 2.0
+"""Twenty times what reading 8 MB takes."""
+
+
 class PublicTransport(httpx.HTTPTransport):
     """Raises ForgeError for an address on a private network that isn't among the `allowed` ones.
 
     With `only_https`, plain http is for allowed networks only. `setting` is the one that allows them.
+    All requests are for one thread, and reading their answers may take `busy_seconds` of processor time.
     """
 
     def __init__(
@@ -36,14 +42,14 @@ class PublicTransport(httpx.HTTPTransport):
         only_https: bool = False,
         setting: str = "PRSHOTS_FORGE_HOSTS",
         ssl_context: ssl.SSLContext | None = None,
-        backend: httpcore.NetworkBackend | None = None,
+        busy_seconds: float = BUSY_SECONDS,
     ) -> None:
         self._allowed, self._only_https, self._setting = allowed, only_https, setting
         self._pool = httpcore.ConnectionPool(
             ssl_context=ssl_context or httpx.create_ssl_context(),
             # The pool knows connections by address, and another host there has another certificate.
             max_keepalive_connections=0,
-            network_backend=backend,
+            network_backend=BoundedBackend(busy_seconds),
         )
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from prshots.server.links import KeySource
 
 CONNECT_SECONDS, CHECK_SECONDS = 5.0, 5.0
-MAX_ANSWER_BYTES, MAX_REPLY_BYTES, KEPT_REPLY = 96 * 1024, 64 * 1024, 1000
+BUSY_SECONDS, MAX_REPLY_BYTES, KEPT_REPLY = 0.25, 64 * 1024, 1000
 MAX_URL = 2000
 SECRET_BYTES = 32
 PREFIX = "whsec_"
@@ -142,14 +142,13 @@ class Receivers:
 
     def _transport(self) -> PublicTransport:
         from prshots.server.adapters.forges.public_addresses import PublicTransport
-        from prshots.server.adapters.webhooks.bounded_connections import BoundedBackend
 
         return PublicTransport(
             self._allowed,
             only_https=True,
             setting="PRSHOTS_WEBHOOK_NETWORKS",
             ssl_context=_ssl_context(),
-            backend=BoundedBackend(MAX_ANSWER_BYTES),
+            busy_seconds=BUSY_SECONDS,
         )
 
 

@@ -1,10 +1,11 @@
-"""Connections that read only so many bytes.
+"""Connections that take only so much processor time.
 
-httpx skips interim responses, however many. A server that sends them without an end would keep a processor
-busy until the deadline.
+httpx skips interim responses, however many, and joins chunks, however small. A server that sends them
+without an end would keep a processor busy until the deadline.
 """
 
 import ssl
+import time
 from collections.abc import Iterable
 from typing import Any
 
@@ -12,8 +13,10 @@ import httpcore
 
 
 class BoundedBackend(httpcore.SyncBackend):
-    def __init__(self, most_bytes: int) -> None:
-        self._most = most_bytes
+    """For one thread, which may work this long from now on."""
+
+    def __init__(self, seconds: float) -> None:
+        self._until = time.thread_time() + seconds
 
     def connect_tcp(
         self,
@@ -24,19 +27,17 @@ class BoundedBackend(httpcore.SyncBackend):
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.NetworkStream:
         connected = super().connect_tcp(host, port, timeout, local_address, socket_options)
-        return _BoundedStream(connected, self._most)
+        return _BoundedStream(connected, self._until)
 
 
 class _BoundedStream(httpcore.NetworkStream):
-    def __init__(self, stream: httpcore.NetworkStream, left: int) -> None:
-        self._stream, self._left = stream, left
+    def __init__(self, stream: httpcore.NetworkStream, until: float) -> None:
+        self._stream, self._until = stream, until
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        if not self._left:
-            raise httpcore.ReadError("the answer is too long")
-        found = self._stream.read(min(max_bytes, self._left), timeout)
-        self._left -= len(found)
-        return found
+        if time.thread_time() > self._until:
+            raise httpcore.ReadError("the answer takes too much work to read")
+        return self._stream.read(max_bytes, timeout)
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
         self._stream.write(buffer, timeout)
@@ -53,4 +54,4 @@ class _BoundedStream(httpcore.NetworkStream):
         server_hostname: str | None = None,
         timeout: float | None = None,
     ) -> httpcore.NetworkStream:
-        return _BoundedStream(self._stream.start_tls(ssl_context, server_hostname, timeout), self._left)
+        return _BoundedStream(self._stream.start_tls(ssl_context, server_hostname, timeout), self._until)
