@@ -6,13 +6,13 @@ TypeScript names omit "View": `ProjectView` becomes `Project`. Some replies are 
 
 import ast
 import inspect
-import itertools
 import json
 import sys
 from collections.abc import Sequence
 from enum import Enum
+from itertools import chain, pairwise
 from types import NoneType, UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
+from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints, is_typeddict
 
 from prshots.contract import replies
 from prshots.contract.forge_kinds import ForgeKind
@@ -23,6 +23,7 @@ from prshots.server.api.dashboard import view_types
 from prshots.server.domain.audit.models import Action, ActorKind
 from prshots.server.domain.outbox.models import DeliveryKind
 from prshots.server.domain.projects.models import Role
+from prshots.server.domain.storage.models import QuotaHolder, QuotaUse
 from prshots.server.domain.webhooks.models import Event, Format
 
 HEAD = """/**
@@ -54,6 +55,8 @@ _REPLIES = (
     replies.Gate,
     replies.Decided,
     replies.CloseUp,
+    QuotaUse,
+    QuotaHolder,
 )
 LINE_WIDTH = 110
 _PLAIN = {str: "string", int: "number", float: "number", bool: "boolean", NoneType: "null"}
@@ -62,12 +65,8 @@ _PLAIN = {str: "string", int: "number", float: "number", bool: "boolean", NoneTy
 def generate() -> str:
     """Return the whole file: the enums, and an interface for each TypedDict and reply."""
     enums = map(_enum, _ENUMS)
-    interfaces = (
-        _interface(getattr(module, node.name), node)
-        for module in (replies, view_types, login)
-        for node in ast.parse(inspect.getsource(module)).body
-        if isinstance(node, ast.ClassDef) and _is_interface(getattr(module, node.name))
-    )
+    found = chain.from_iterable(vars(module).values() for module in (replies, view_types, login))
+    interfaces = map(_interface, dict.fromkeys(filter(_is_interface, found)))
     return "\n".join([HEAD, "".join(enums), *interfaces])
 
 
@@ -83,13 +82,13 @@ def _is_interface(hint: Any) -> bool:  # noqa: ANN401 - any type
     return is_typeddict(hint) or hint in _REPLIES
 
 
-def _interface(view: type, node: ast.ClassDef) -> str:
+def _interface(view: type) -> str:
     """Return one interface. Types come from the class. Comments and the base class come from its source."""
-    types = get_type_hints(view)
+    node, types = cast("ast.ClassDef", ast.parse(inspect.getsource(view)).body[0]), get_type_hints(view)
     base = next((base.id for base in node.bases if isinstance(base, ast.Name)), "TypedDict")
     extends = "" if base == "TypedDict" else f" extends {_name(base)}"
     lines = [f"export interface {_name(view.__name__)}{extends} {{"]
-    for statement, following in itertools.pairwise([*node.body, None]):
+    for statement, following in pairwise([*node.body, None]):
         if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
             match following:
                 case ast.Expr(ast.Constant(str(text))):

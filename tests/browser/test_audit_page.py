@@ -26,6 +26,7 @@ def test_an_owner_filters_the_log_and_exports_what_is_shown(page: Page, ann: Per
     expect(entries).to_have_count(5)
     expect(entries.first).to_contain_text(f"{login} revoked the token laptop")
     expect(entries.first).to_contain_text("in shop")
+    expect(entries.first.locator("time")).to_contain_text("UTC")  # as the days of the filters
 
     page.get_by_label("What").select_option("project")
     expect(entries).to_have_count(1)

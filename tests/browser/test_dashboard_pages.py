@@ -77,7 +77,7 @@ def test_onboarding_leads_from_the_printed_link_to_the_first_screenshot(
     dialog.get_by_role("button", name="Copy token").click()
     token = copied(page)
     assert re.fullmatch("msr_[0-9a-f]{64}", token)
-    dialog.get_by_role("button", name=re.compile("stored it")).click()
+    dialog.get_by_role("button", name=re.compile("copied it")).click()
     expect(page.get_by_text(token)).to_have_count(0)
 
     page.get_by_role("link", name="curl").click()

@@ -89,7 +89,7 @@ def test_a_viewer_sees_everything_and_no_button_that_changes_something(
         client.compare("2", "1")
     theirs.context.add_cookies(bob.browser_cookies)
     theirs.goto(f"/projects/{project}/prs/7")
-    expect(theirs.get_by_text("A reviewer decides.")).to_be_visible()
+    expect(theirs.get_by_text("Only reviewers can decide.")).to_be_visible()
     expect(theirs.get_by_role("button", name=re.compile("Approve|Reject"))).to_have_count(0)
     theirs.locator("[data-cell]").first.click()
     expect(theirs.get_by_role("dialog")).to_be_visible()
@@ -103,6 +103,9 @@ def test_a_viewer_sees_everything_and_no_button_that_changes_something(
         expect(theirs.get_by_role("link", name="Show members")).to_be_visible()
     ann.ask("PATCH", f"/organizations/{team}/members/{bob.user_id}", role="maintainer").raise_for_status()
     expect(theirs.get_by_role("button", name="Create token")).to_be_visible()
+    for part in ("webhooks", "audit"):
+        theirs.goto(f"/organizations/{team}/{part}")
+        expect(theirs.get_by_text(re.compile("This page is for owners of team-"))).to_be_visible()
 
 
 def test_the_pages_pass_axe_and_fit_a_phone(
@@ -126,6 +129,8 @@ def test_the_pages_pass_axe_and_fit_a_phone(
             (ann, f"/projects/{project}/tokens"),
             (ann, url),
             (bob, f"/projects/{project}/tokens"),
+            (bob, f"/organizations/{team}/webhooks"),
+            (bob, "/organizations/0000000000000000"),
             (bob, "/join"),
         ):
             context.clear_cookies()

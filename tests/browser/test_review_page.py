@@ -12,6 +12,7 @@ from support.drawn_pages import drawn_page, sha
 from support.drawn_shop import RED, VIEWPORT, Shop
 from support.service import Service
 from support.signed_in_people import Person
+from support.waiting import wait_for
 
 pytestmark = pytest.mark.slow
 
@@ -161,7 +162,7 @@ def test_undo_restores_the_former_decision(page: Page, ann: Person, shop: Shop) 
     page.keyboard.press("k")
     page.keyboard.press("a")
     expect(viewer.locator(".bar-title")).to_contain_text("step-1")
-    assert states(ann, shop, 3)["banner"] == "approved"
+    wait_for(lambda: states(ann, shop, 3), lambda found: found["banner"] == "approved")  # the page is ahead
     page.keyboard.press("u")
     expect(bar(page)).to_contain_text(re.compile("Rejected by ann.*too high"))
     page.wait_for_timeout(DOUBLE_PRESS_MS)
@@ -173,7 +174,7 @@ def test_undo_restores_the_former_decision(page: Page, ann: Person, shop: Shop) 
     page.locator(".toast").get_by_role("button", name="Undo").click()
     expect(bar(page)).to_contain_text("4 of 4 to review")
     expect(page.locator(".pull-facts")).to_contain_text("Waiting: 4 to review")
-    assert set(states(ann, shop, 3).values()) == {"open", "waiting"}
+    wait_for(lambda: set(states(ann, shop, 3).values()), {"open", "waiting"}.__eq__)
 
 
 def test_a_decision_about_images_that_changed_is_refused_and_keeps_the_note(
@@ -205,7 +206,7 @@ def test_a_decision_about_images_that_changed_is_refused_and_keeps_the_note(
     expect(commit).to_have_text(sha("other")[:7])
     field.press("Enter")
     expect(viewer.locator(".bar-title")).to_contain_text("step-2")
-    assert states(ann, shop, 4)["step-1"] == "rejected"
+    wait_for(lambda: states(ann, shop, 4), lambda found: found["step-1"] == "rejected")  # the page is ahead
 
 
 def test_a_failed_decision_is_taken_back_and_can_be_tried_again(page: Page, ann: Person, shop: Shop) -> None:
@@ -220,7 +221,7 @@ def test_a_failed_decision_is_taken_back_and_can_be_tried_again(page: Page, ann:
     bar(page).get_by_role("button", name="Try again").click()
     expect(bar(page)).to_contain_text("3 of 4 to review")
     expect(page.get_by_text("1 screenshot approved by ann")).to_be_visible()
-    assert states(ann, shop, 5)["banner"] == "approved"
+    wait_for(lambda: states(ann, shop, 5), lambda found: found["banner"] == "approved")  # the page is ahead
 
 
 def test_a_quarantined_shot_is_folded_and_not_approved_with_the_others(
@@ -238,7 +239,9 @@ def test_a_quarantined_shot_is_folded_and_not_approved_with_the_others(
     page.keyboard.press("Escape")
     page.get_by_role("button", name="Approve all 3 open").click()
     expect(bar(page)).to_contain_text(FINISHED)
-    assert states(ann, shop, 6)["banner"] == "quarantined"
+    wait_for(
+        lambda: states(ann, shop, 6), lambda found: found["banner"] == "quarantined"
+    )  # the page is ahead
     folded = page.locator(".group.done").last
     expect(folded).to_contain_text("1 screenshot in quarantine")
     folded.get_by_role("link", name="Quarantine").click()

@@ -66,6 +66,7 @@ def test_creates_copies_lists_and_revokes_a_link(page: Page, guest: Page, shop: 
     guest.goto(address)
     expect(guest.get_by_role("heading", level=1)).to_contain_text("#1")
     dialog.get_by_role("button", name="Revoke").click()
+    page.get_by_role("dialog", name="Revoke the link?").get_by_role("button", name="Revoke link").click()
     expect(dialog.get_by_role("listitem")).to_contain_text("Revoked by ann")
     guest.reload()
     expect(guest.get_by_text(ENDED)).to_be_visible()

@@ -73,12 +73,18 @@ def test_the_banner_and_the_usage_page_show_a_nearly_full_quota(
     expect(page.get_by_text("storage is 83 % full.")).to_be_visible()
     operator.ask("PATCH", f"/installation/projects/{project}", quota_bytes=1000).raise_for_status()
     page.reload()
-    expect(page.get_by_text("100 % full. New uploads are refused.")).to_be_visible()
-    page.get_by_role("link", name="See what uses it").click()
+    expect(page.get_by_text("project\u2019s storage is 100 % full. New uploads are refused.")).to_be_visible()
+    page.get_by_role("link", name="See what frees space").click()
     expect(page.get_by_text("Project: 1000 B of 1000 B, 100 %")).to_be_visible()
-    expect(page.get_by_text("Close pull requests, shorten the retention")).to_be_visible()
+    expect(page.get_by_text("New uploads are refused. To free space, close pull requests")).to_be_visible()
     expect(page.get_by_text("Nothing measured yet")).to_be_visible()
     organization = ann.organization_id
+    operator.ask("PATCH", f"/installation/projects/{project}", quota_bytes=1200).raise_for_status()
+    operator.ask("PATCH", f"/installation/organizations/{organization}", quota_bytes=1).raise_for_status()
+    page.goto(f"/projects/{project}")
+    # The fuller of the two.
+    expect(page.get_by_text("organization\u2019s storage is 100 % full.")).to_be_visible()
+    operator.ask("PATCH", f"/installation/organizations/{organization}", quota_bytes=None).raise_for_status()
     page.goto(f"/organizations/{organization}")
     page.get_by_role("link", name="Usage").click()
     expect(page.get_by_role("link", name="project-").first).to_be_visible()
@@ -124,6 +130,7 @@ def test_the_storage_pages_pass_axe_and_fit_a_phone(
         "pulls": (mine, f"/projects/{nearly_full}"),
         "organization-usage": (mine, f"/organizations/{ann.organization_id}/usage"),
         "installation": (operators_page, "/installation"),
+        "installation-audit": (operators_page, "/installation/audit"),
     }
     for name, (page, address) in addresses.items():
         page.goto(address)

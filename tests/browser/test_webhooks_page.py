@@ -41,7 +41,7 @@ def test_an_owner_adds_a_webhook_sends_a_test_and_reads_the_reply(
         secret = page.get_by_role("dialog", name=re.compile("secret"))
         expect(secret).to_contain_text("whsec_")
         page.screenshot(path=shots / "secret.png")
-        secret.get_by_role("button", name="stored it").click()
+        secret.get_by_role("button", name="copied it").click()
         expect(page.get_by_text("Never sent")).to_be_visible()
 
         page.get_by_role("button", name="Send test").click()
@@ -60,7 +60,7 @@ def test_an_owner_adds_a_webhook_sends_a_test_and_reads_the_reply(
 
         receiver.reply = lambda _: (204, {}, b"")
         page.get_by_role("button", name="Send again").click()
-        expect(page.get_by_text("Arrived, the reply was 204.")).to_be_visible()
+        expect(page.get_by_text("Arrived: the receiver answered 204.")).to_be_visible()
         expect(page.get_by_text("Working, last sent")).to_be_visible()
         page.get_by_role("button", name="Delete", exact=True).click()
         page.get_by_role("dialog").get_by_role("button", name="Delete webhook").click()

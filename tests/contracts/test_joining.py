@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from prshots.contract.errors import ConflictError, NotFoundError
+from prshots.contract.errors import ConflictError, ForbiddenError, NotFoundError
 from prshots.server.domain.audit.models import AuditFilter
 from prshots.server.domain.people.models import Group, Invitation, InvitationLink, Session, User
 from prshots.server.domain.projects.models import Organization, Role
@@ -125,7 +125,7 @@ class TestLinks:
         with pytest.raises(NotFoundError):
             await here.link()
 
-    @pytest.mark.parametrize("change", ["demote", "remove"])
+    @pytest.mark.parametrize("change", ["demote", "remove", "rename"])
     async def test_end_with_the_invitations_of_an_owner_who_is_no_longer_one(
         self, here: Here, change: str
     ) -> None:
@@ -133,6 +133,8 @@ class TestLinks:
         await here.people.set_member(here.acme.id, second.id, Role.OWNER)
         theirs, kept = await here.link(Role.OWNER, created_by=second.login), await here.link()
         await here.people.add_invitation(Invitation(here.acme, third, Role.OWNER, second.login, NOW), 9)
+        if change == "rename":
+            await here.people.update_user(replace(second, login=f"{second.login}-renamed"))
         if change == "demote":
             await here.people.set_member(here.acme.id, second.id, Role.MAINTAINER)
         else:
@@ -142,12 +144,47 @@ class TestLinks:
         assert not await here.people.accept_invitation(here.acme.id, third.id, 9)
 
 
+class TestOwners:
+    async def test_who_were_removed_in_the_meantime_change_nothing(self, here: Here) -> None:
+        """The caller has checked their role before, but not in the same transaction."""
+        people, acme, member = here.people, here.acme, await here.user()
+        await people.set_member(acme.id, member.id, Role.VIEWER)
+        link = await here.link()
+        group = Group(acme.id, "github", "acme", Role.OWNER, here.owner.login, NOW)
+        invitation = Invitation(acme, await here.user(), Role.OWNER, here.owner.login, NOW)
+        for by, refusal in ((member, ForbiddenError), (await here.user(), NotFoundError)):
+            for change in (
+                here.links.add_link(replace(link, id="new", sha256="new"), 9, by=by.id),
+                here.groups.put_group(group, 9, by=by.id),
+                people.add_invitation(invitation, 9, by=by.id),
+                people.set_member(acme.id, member.id, Role.OWNER, by=by.id),
+                people.remove_member(acme.id, here.owner.id, by=by.id),
+            ):
+                with pytest.raises(refusal):
+                    await change
+        assert (await here.role(member), await here.role(here.owner)) == (Role.VIEWER, Role.OWNER)
+        assert await here.links.links(acme.id, NOW) == [link]
+        assert await here.groups.groups(acme.id) == []
+        assert await people.invitations(9, organization_id=acme.id) == []
+
+    async def test_cannot_bring_back_a_member_by_changing_their_role(self, here: Here) -> None:
+        for _ in range(5):
+            member = await here.user()
+            await here.people.set_member(here.acme.id, member.id, Role.MAINTAINER)
+            await asyncio.gather(
+                here.people.remove_member(here.acme.id, member.id, by=here.owner.id),
+                here.people.set_member(here.acme.id, member.id, Role.OWNER, by=here.owner.id),
+                return_exceptions=True,
+            )
+            assert await here.role(member) is None
+
+
 class TestGroups:
     async def test_are_listed_changed_and_removed(self, here: Here) -> None:
         web, acme = await here.name("acme/web", Role.VIEWER), await here.name("acme", Role.VIEWER)
         web = await here.name("acme/web", Role.REVIEWER)
         assert await here.groups.groups(here.acme.id) == [acme, web]
-        with pytest.raises(ConflictError, match="can name 2 groups: remove one first"):
+        with pytest.raises(ConflictError, match="the organization has 2 groups: remove one first"):
             await here.groups.put_group(replace(web, name="third"), most=2)
         assert await here.groups.remove_group(web)
         assert not await here.groups.remove_group(web)
@@ -237,12 +274,18 @@ class TestGroups:
         await here.sign_in(user, "acme", most=1)
         assert await here.role(user) is None
 
-    async def test_an_invitation_never_lowers_the_role_of_a_member_through_a_group(self, here: Here) -> None:
+    async def test_an_invitation_keeps_a_member_through_a_group_but_never_lowers_their_role(
+        self, here: Here
+    ) -> None:
         user = await here.user()
         await here.name("acme", Role.MAINTAINER)
         await here.people.add_invitation(Invitation(here.acme, user, Role.VIEWER, here.owner.login, NOW), 9)
         await here.sign_in(user, "acme")
         assert await here.people.accept_invitation(here.acme.id, user.id, 9)
+        assert await here.role(user) is Role.MAINTAINER
+        await here.people.add_invitation(Invitation(here.acme, user, Role.MAINTAINER, "ann", NOW), 9)
+        assert await here.people.accept_invitation(here.acme.id, user.id, 9)
+        await here.sign_in(user)
         assert await here.role(user) is Role.MAINTAINER
         await here.people.add_invitation(Invitation(here.acme, user, Role.OWNER, here.owner.login, NOW), 9)
         assert await here.people.accept_invitation(here.acme.id, user.id, 9)

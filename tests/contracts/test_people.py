@@ -5,8 +5,10 @@ import secrets
 from dataclasses import replace
 
 import pytest
+import sqlalchemy as sa
 
 from prshots.contract.errors import ConflictError, NotFoundError
+from prshots.server.adapters.sql.database.schema import invitations, members
 from prshots.server.domain.people import organizations
 from prshots.server.domain.people.models import Invitation, LoginState, Session, User
 from prshots.server.domain.people.ports import People
@@ -233,6 +235,29 @@ class TestMembers:
         assert await people.remove_member(organization.id, owner.id)
         assert await people.organization_of(owner.id, organization.id) is None
         assert not await people.remove_member(organization.id, owner.id)
+
+    async def test_maintainers_are_stored_under_the_name_that_the_previous_version_knows(
+        self, stores: Stores, people: People
+    ) -> None:
+        """Its processes run on the same rows during an upgrade, and fail for roles that they don't know."""
+        (_, organization), (user, _), (invited, _) = [await added(people) for _ in range(3)]
+        await people.set_member(organization.id, user.id, Role.MAINTAINER)
+        await people.add_invitation(an_invitation(organization, invited), most=9)
+        for table, who in ((members, user), (invitations, invited)):
+            this = (table.c.organization_id == organization.id, table.c.user_id == who.id)
+            assert await stores.database.value(sa.select(table.c.role).where(*this)) == "member"
+
+    async def test_members_that_the_previous_version_adds_are_maintainers_by_hand(
+        self, stores: Stores, people: People
+    ) -> None:
+        (_, organization), (user, _) = await added(people), await added(people)
+        adding = (
+            "INSERT INTO members (organization_id, user_id, role) VALUES (:organization, :user, 'member')"
+        )
+        by_hand = sa.text(adding).bindparams(organization=organization.id, user=user.id)
+        await stores.database.execute(by_hand)
+        (found,) = (m for m in await people.members(organization.id, None, 9) if m.user == user)
+        assert (found.role, found.from_group) == (Role.MAINTAINER, False)
 
     async def test_the_last_owner_cannot_be_removed_or_demoted(self, people: People) -> None:
         (owner, organization), (user, _) = await added(people), await added(people)

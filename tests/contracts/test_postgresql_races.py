@@ -108,14 +108,14 @@ class TestClosingAPullRequestDuringAnUpload:
         await stores.add()
         late = an_image(stores.project)
         closing = stores.records.close_pr(stores.project.id, 7, NOW, schedule=True)
-        assert await after(stores, lambda connection: add_images(connection, [late]), closing) == [2]
+        assert await after(stores, lambda connection: add_images(connection, [late], {}), closing) == [2]
         found = await stores.image(late.id)
         assert (found.closed_at, found.scheduled_at) == (NOW, NOW)
         assert not await pull_is_open(stores)
 
     async def test_does_not_close_the_first_image_of_a_new_pull_request(self, stores: Stores) -> None:
         first = an_image(stores.project)
-        async with held(stores, lambda connection: add_images(connection, [first])):
+        async with held(stores, lambda connection: add_images(connection, [first], {})):
             assert await stores.records.close_pr(stores.project.id, 7, NOW, schedule=True) == 0
         found = await stores.image(first.id)
         assert (found.closed_at, found.scheduled_at) == (None, None)
@@ -154,7 +154,7 @@ async def test_closing_a_pull_request_and_deleting_its_images_does_not_deadlock(
 async def test_a_project_is_not_removed_during_an_upload(stores: Stores) -> None:
     image = an_image(stores.project)
     removing = stores.records.remove_project(stores.project.id)
-    assert await after(stores, lambda connection: add_images(connection, [image]), removing) == [False]
+    assert await after(stores, lambda connection: add_images(connection, [image], {}), removing) == [False]
     await stores.records.remove_images([image.id])
     assert await stores.records.remove_project(stores.project.id)
     with pytest.raises(UnauthorizedError):

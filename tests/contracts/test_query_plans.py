@@ -37,7 +37,7 @@ from prshots.server.domain.people.models import Session
 from prshots.server.domain.projects.models import LOCAL_ORGANIZATION, Project, ProjectReference, Trust
 from prshots.server.domain.review.models import Decision, NewDecision
 from prshots.server.domain.review.noise import Quarantine
-from prshots.server.domain.storage.models import Limits
+from prshots.server.domain.storage.models import Limit
 from prshots.server.domain.upkeep.sweep import sweep
 from support.contract_stores import Stores
 from support.stores_and_records import a_project, a_token, an_image, engines_of
@@ -421,10 +421,10 @@ async def review_and_send(stores: Stores) -> None:
 
 
 async def upload_within_quotas(stores: Stores) -> None:
-    limits = Limits(LOCAL_ORGANIZATION, BIG.id, 2**60, 2**60)
+    limits = [Limit("project", BIG.id, 2**60), Limit("organization", LOCAL_ORGANIZATION, 2**60)]
     image = an_image(BIG, uploaded_at=NOW)
     assert await stores.records.add_image(image, limits=limits)
-    assert (await stores.quotas.stored(limits)).in_project > 0
+    assert [await stores.quotas.stored(limit) > 0 for limit in limits] == [True, True]
     assert await stores.usage.owners([image.id])
     assert await stores.usage.of_project(BIG.id, 0) == []
     await stores.usage.discard_days(0)

@@ -11,13 +11,17 @@ from sqlalchemy import text
 from prshots.contract.errors import QuotaReachedError
 from prshots.server.domain.images.models import BranchPlace, PutUrl, StagedImage
 from prshots.server.domain.projects.models import LOCAL_ORGANIZATION
-from prshots.server.domain.storage.models import Limits, QuotaHolder, Stored
+from prshots.server.domain.storage.models import Limit, Limits, QuotaHolder, Scope
 from support.contract_stores import Stores
 from support.stores_and_records import NOW, SqlRecords, a_pair, a_project, an_image
 
 
 def limits(stores: Stores, *, organization: int = 0, project: int = 0) -> Limits:
-    return Limits(LOCAL_ORGANIZATION, stores.project.id, organization, project)
+    both = (
+        Limit("project", stores.project.id, project),
+        Limit("organization", LOCAL_ORGANIZATION, organization),
+    )
+    return [limit for limit in both if limit.bytes]
 
 
 async def outcome(upload: Awaitable[object]) -> bool:
@@ -73,7 +77,7 @@ async def test_every_way_in_takes_exactly_the_quota(stores: Stores, way: str) ->
 
 
 @pytest.mark.parametrize("scope", ["organization", "project"])
-async def test_concurrent_uploads_never_exceed_a_quota(stores: Stores, scope: str) -> None:
+async def test_concurrent_uploads_never_exceed_a_quota(stores: Stores, scope: Scope) -> None:
     """Of uploads to three replicas, exactly as many fit as the quota has room for. Deletes make room."""
     chance = random.Random(7)
     replicas: list[SqlRecords] = [stores.records, stores.open_again(), stores.open_again()]
@@ -83,7 +87,8 @@ async def test_concurrent_uploads_never_exceed_a_quota(stores: Stores, scope: st
 
     async def upload(number: int) -> bool:
         project = chance.choice(projects)
-        limit = limits(stores, **{scope: 10_500})._replace(project_id=project.id)
+        holder_id = LOCAL_ORGANIZATION if scope == "organization" else project.id
+        limit = [Limit(scope, holder_id, 10_500)]
         image = an_image(project, pr_number=1 + number % 3)
         return await outcome(replicas[number % 3].add_image(image, limits=limit))
 
@@ -112,6 +117,14 @@ async def test_an_upload_that_fits_succeeds_beside_larger_ones(stores: Stores) -
     assert (await stores.totals())[:2] == (20, 200)
 
 
+async def test_uploads_in_one_commit_keep_their_own_quotas(stores: Stores) -> None:
+    """The operator lowers a quota while uploads are in progress."""
+    for smaller in (500, 501, 502, 503):  # a set has them in different orders
+        quotas = [limits(stores, project=100_000), limits(stores, project=smaller)] * 4
+        adding = [stores.records.add_image(an_image(stores.project), limits=limit) for limit in quotas]
+        assert await asyncio.gather(*map(outcome, adding)) == [True, False] * 4
+
+
 async def test_moving_staged_images_and_references_need_no_room(stores: Stores) -> None:
     place = BranchPlace("fix", "")
     image = an_image(stores.project, kind="staged", sha256="a" * 64)
@@ -125,15 +138,16 @@ async def test_moving_staged_images_and_references_need_no_room(stores: Stores) 
 async def test_the_operator_sets_quotas_and_each_change_is_recorded(stores: Stores) -> None:
     quotas, project = stores.quotas, stores.project
     await stores.add(size=500)
-    assert await quotas.set_project(project.id, 700)
-    assert await quotas.set_project(project.id, 700)  # changes nothing
-    assert await quotas.set_organization(LOCAL_ORGANIZATION, 0)
-    assert not await quotas.set_organization("unknown", 1)
-    assert not await quotas.set_project("unknown", 1)
+    assert await quotas.set_quota("project", project.id, 700)
+    assert await quotas.set_quota("project", project.id, 700)  # changes nothing
+    assert await quotas.set_quota("organization", LOCAL_ORGANIZATION, 0)
+    assert not await quotas.set_quota("organization", "unknown", 1)
+    assert not await quotas.set_quota("project", "unknown", 1)
     found = await stores.records.project(project.name, LOCAL_ORGANIZATION)
     assert found
     assert (found.quota_bytes, found.organization_quota_bytes) == (700, 0)
-    assert await quotas.stored(limits(stores, organization=1, project=1)) == Stored(500, 500)
+    both = limits(stores, organization=1, project=1)
+    assert [await quotas.stored(limit) for limit in both] == [500, 500]
     (holder,) = await quotas.projects(LOCAL_ORGANIZATION, None, 10)
     assert holder == QuotaHolder(project.id, project.name, 1, 500, 700)
     query = text("SELECT target, details FROM audit_log WHERE action = 'quota.changed' ORDER BY seq")
@@ -182,8 +196,8 @@ async def test_reaching_80_percent_causes_one_event_in_the_transaction(stores: S
     await upload(50)
     await upload(5000)  # is refused
     assert await events() == [of_project]
-    await stores.quotas.set_organization(LOCAL_ORGANIZATION, 600)
+    await stores.quotas.set_quota("organization", LOCAL_ORGANIZATION, 600)
     assert await events() == [of_project]
-    await stores.quotas.set_organization(LOCAL_ORGANIZATION, 550)
-    await stores.quotas.set_organization(LOCAL_ORGANIZATION, 540)  # it was nearly full before
+    await stores.quotas.set_quota("organization", LOCAL_ORGANIZATION, 550)
+    await stores.quotas.set_quota("organization", LOCAL_ORGANIZATION, 540)  # it was nearly full before
     assert await events() == [of_project, ("", '{"limit_bytes": 550, "stored_bytes": 450}')]

@@ -85,7 +85,7 @@ async def finish(
     next_at: int | None = None,
     now: int = LATER,
 ) -> None:
-    await here.queues.finish(queue(here, claim.pr_number), claim, receipt, next_at, now)
+    await here.queues.finish(claim, receipt, next_at, now)
 
 
 async def test_messages_of_a_pull_request_are_sent_one_after_the_other(here: Stores) -> None:
@@ -129,8 +129,11 @@ async def test_a_message_is_due_again_when_its_lease_ends_and_keeps_its_body(her
     assert (await claimed(here)).message.body == "the body"
     assert await here.webhooks.body("w1", second.message.id) == "the body"
     assert await here.queues.count_waiting() > 0
-    await here.webhooks.send_test(await here.webhooks.find(LOCAL_ORGANIZATION, "w1"))
-    assert (await here.webhooks.deliveries("w1", None, 1))[0].event is Event.TEST
+    await here.webhooks.send_test(await here.webhooks.find(LOCAL_ORGANIZATION, "w1"), NOW)
+    (test,) = await here.webhooks.deliveries("w1", None, 1)
+    assert test.event is Event.TEST
+    await here.webhooks.send_test(await here.webhooks.find(LOCAL_ORGANIZATION, "w1"), NOW + 5)
+    assert (await here.webhooks.deliveries("w1", None, 1))[0] == test._replace(due_at=NOW + 5)
 
 
 async def test_the_gate_that_arrived_last_is_known(here: Stores) -> None:

@@ -246,6 +246,6 @@ def _make_images(settings: Settings, count: int, rng: random.Random) -> dict[str
             image = an_image(a_project(), id=image_id, uploaded_at=now, sha256=made[image_id], **about)
             images.append(image)
         with database.engine.execution_options(writes=True).begin() as connection:
-            add_images(connection, images)
+            add_images(connection, images, {})
     database.engine.dispose()
     return made

@@ -81,7 +81,6 @@ def test_killed_uploads_never_exceed_a_quota(tmp_path: Path, seed: int) -> None:
     with running_site("embedded", tmp_path, LIMITED) as site:
         result = QuotaDrill(site, QUOTA_KILLS, seed).run("embedded")
     assert result.violations == 0, result
-    assert result.figures["uploads refused"] > 0
     assert result.figures["exact fits"] > 0
 
 

@@ -229,6 +229,11 @@ def test_the_operator_reads_the_log_of_the_installation(place: Place) -> None:
         exported = operator.get("/v1/dashboard/installation/audit/export?action=organization").text
         assert json.loads(exported.splitlines()[0])["organization_id"] == ""
     assert place.owner.ask("GET", "/installation/audit").status_code == 404
+    joined = place.service.run(
+        "audit", "--json-lines", "--organization", "local", "--action", "member.joined"
+    )
+    entries = [json.loads(line) for line in joined.stdout.splitlines()]
+    assert {each["actor"]["name"] for each in entries if each["target"] == "operator"} == {"operator"}
 
 
 def test_the_operators_commands_are_recorded_as_theirs(place: Place) -> None:
@@ -253,6 +258,8 @@ def test_the_address_comes_from_trusted_proxies_only(place: Place) -> None:
     assert place.newest()["actor"]["address"] == "198.51.100.7"  # what the last proxy we trust saw
     place.owner.post(path, json={"label": "x"}, headers={"X-Forwarded-For": "<script>"})
     assert place.newest()["actor"]["address"] == "127.0.0.1"
+    place.owner.post(path, json={"label": "x"}, headers={"X-Forwarded-For": f"fe80::1%{'x' * 99}"})
+    assert place.newest()["actor"]["address"] == "fe80::1"
 
 
 def test_entries_are_logged_after_the_commit(place: Place) -> None:

@@ -344,7 +344,12 @@ class TestOidcReplies:
 
     @pytest.mark.parametrize(
         ("claim", "groups"),
-        [(["a", "b/c", 7, "\0"], {"a", "b/c"}), ([], set()), ("a", {"a"}), (None, None), ({"a": 1}, None)],
+        [
+            (["a", "b/c", 7, "\0"], {"a", "b/c"}),
+            ([], set()),
+            ("a", {"a"}),
+            *((malformed, None) for malformed in (None, {"a": 1}, "", [{"name": "a"}], [None], ["x" * 1000])),
+        ],
     )
     async def test_groups_come_from_the_configured_claim(
         self, liar: Liar, claim: object, groups: set[str] | None
@@ -352,6 +357,12 @@ class TestOidcReplies:
         liar.sign(liar.key, **{"groups": ["other"], "https://acme.test/groups": claim})
         provider = an_issuer(liar.url, groups_claim="https://acme.test/groups")
         assert (await identity(provider, "code")).groups == groups
+
+    async def test_a_null_in_the_userinfo_says_nothing(self, liar: Liar) -> None:
+        liar.answers["/userinfo_endpoint"] = {"sub": "ann", "groups": None, "name": None}
+        liar.sign(liar.key, sub="ann", groups=["a"], name="Ann")
+        ann = await liar.identity()
+        assert (ann.groups, ann.name) == ({"a"}, "Ann")
 
     async def test_an_avatar_url_with_another_scheme_is_dropped(self, liar: Liar) -> None:
         liar.sign(liar.key, picture="javascript:alert(1)")

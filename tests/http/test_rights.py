@@ -3,6 +3,7 @@
 import contextlib
 import json
 import secrets
+import socket
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -462,6 +463,30 @@ def test_removing_a_member_revokes_their_tokens_unless_the_owner_keeps_them(
     assert world.maintainer.ask("DELETE", path).status_code == 404  # they can't revoke a token that was kept
     with world.service.client(token) as client:
         assert upload(client).status_code == status
+
+
+@pytest.mark.parametrize("path", ["/projects/{project_id}/trusts", DECIDE[1], LINK[1]])
+def test_somebody_removed_while_their_request_arrives_changes_nothing(world: World, path: str) -> None:
+    """The server asks for the body once it has checked the rights for the first time."""
+    service, maintainer = world.service, world.maintainer
+    member = f"/organizations/{world.places['organization_id']}/members/{maintainer.user_id}"
+    assert world.owner.ask("PATCH", member, role="owner").status_code == 200
+    body = json.dumps(
+        BODIES["POST", path] | ({"pairs": [world.changed]} if path == DECIDE[1] else {})
+    ).encode()
+    head = (
+        f"POST /v1/dashboard{path.format(**world.places)} HTTP/1.1\r\nHost: localhost\r\n"
+        f"Origin: {service.web_url}\r\nCookie: prshots_session={maintainer.session_cookie}\r\n"
+        f"Expect: 100-continue\r\nContent-Length: {len(body)}\r\n\r\n"
+    )
+    with socket.create_connection(("127.0.0.1", service.api_port), timeout=30) as connection:
+        connection.sendall(head.encode())
+        assert b" 100 " in connection.recv(1000)
+        assert world.owner.ask("DELETE", member).status_code == 200
+        connection.sendall(body)
+        assert connection.recv(1000).startswith(b"HTTP/1.1 404 ")
+    world.owner.add_member(world.places["organization_id"], maintainer)
+    untouched(world)
 
 
 HOSTILE: tuple[object, ...] = (

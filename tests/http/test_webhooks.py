@@ -5,6 +5,7 @@ import ipaddress
 import json
 import re
 import secrets
+import subprocess
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler
@@ -157,6 +158,29 @@ def test_examples_in_the_docs_have_the_fields_of_real_messages(shop: Shop, recei
         assert _shape(receiver.wait_for(event).message) == _shape(examples[event]), event
 
 
+def test_code_in_the_docs_accepts_only_signed_messages(shop: Shop, receiver: Receiver) -> None:
+    webhook, secret = shop.webhook(receiver.url)
+    shop.owner.ask("POST", f"{webhook}/test")
+    message = receiver.wait_for("test")
+    body, old = message.body.decode(), message.headers | {"webhook-timestamp": "1"}
+    cases = [(secret, message.headers, body), (secret, message.headers, f"{body} "), (secret, old, body)]
+    cases.append((f"whsec_{'A' * 43}=", message.headers, body))
+    python: dict[str, Any] = {}
+    exec(_code("python"), python)
+    accepted = [python["is_valid"](key, headers, text.encode()) for key, headers, text in cases]
+    assert accepted == [True, False, False, False]
+    script = (
+        f"{_code('js')}console.log(JSON.stringify(JSON.parse(process.argv[1]).map((c) => isValid(...c))))"
+    )
+    node = ["node", "--input-type=module", "-e", script, json.dumps(cases)]
+    assert json.loads(subprocess.run(node, capture_output=True, check=True, timeout=60).stdout) == accepted
+
+
+def _code(language: str) -> str:
+    (block,) = re.findall(rf"```{language}\n(.*?)```", EXAMPLES.read_text(), re.DOTALL)
+    return str(block)
+
+
 def _shape(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: _shape(each) for name, each in value.items()}
@@ -170,6 +194,7 @@ def test_sends_the_same_bytes_again_and_shows_replies(shop: Shop, receiver: Rece
     shop.owner.ask("POST", f"{webhook}/test")
     (failed,) = wait_for(lambda: shop.deliveries(webhook), lambda found: found[0]["error"])
     assert failed["error"] == "the receiver answered 500"
+    assert receiver.received[0].headers["accept-encoding"] == "identity"
     assert failed["status"] == 500
     assert failed["next_at"]
     assert failed["reply"].startswith(r"broken\x00\x1b[2J ghp_[hidden] yyy")
@@ -348,9 +373,28 @@ def test_a_reply_without_an_end_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> N
     secret, _ = receivers.new_secret("w1")
     with answering(drip) as url:
         webhook = Webhook("w1", "o1", "", url, Format.STANDARD, (), (secret,), "ann", 0)
-        with pytest.raises(UnreachableError, match="could not send the message"):
+        with pytest.raises(UnreachableError, match="did not answer in time"):
             asyncio.run(receivers.send(webhook, "msg_1", "{}", 0.3))
         ended.set()
+    receivers.close()
+
+
+def test_interim_responses_without_an_end_are_cut_off() -> None:
+    """The HTTP library skips them, which would keep a processor busy until the deadline."""
+    sent: list[int] = []
+
+    def flood(asked: BaseHTTPRequestHandler, _: bytes) -> None:
+        for _ in range(400):
+            asked.wfile.write(b"HTTP/1.1 100 Continue\r\n\r\n" * 1000)
+            sent.append(25_000)
+
+    receivers = Receivers(FixedKeys(ONE_KEY), [ipaddress.ip_network("127.0.0.0/8")])
+    secret, _ = receivers.new_secret("w1")
+    with answering(flood) as url:
+        webhook = Webhook("w1", "o1", "", url, Format.STANDARD, (), (secret,), "ann", 0)
+        with pytest.raises(UnreachableError, match="the answer is too long"):
+            asyncio.run(receivers.send(webhook, "msg_1", "{}", 15))
+    assert sum(sent) < 10_000_000
     receivers.close()
 
 

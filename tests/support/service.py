@@ -155,11 +155,14 @@ class Service:
 
         This skips the two commands, which take two seconds: nearly every test starts here.
         """
+        from prshots.server.domain.audit.acting import act_as
+        from prshots.server.domain.audit.models import ActorKind
         from prshots.server.wiring import open_accounts
 
         settings = self.parsed_settings
 
         async def make() -> str:
+            act_as(ActorKind.OPERATOR, "", "tests")  # as the commands, which log no entries
             async with open_accounts(settings) as (accounts, _):
                 name = project or f"project-{secrets.token_hex(4)}"
                 made = await accounts.create_project(
@@ -183,8 +186,11 @@ class Service:
         )
 
     def stored_files(self) -> set[str]:
-        """Return the keys of all files in the images folder, including temporary ones, but not the store's marker."""
-        files = (path for path in self.images_dir.rglob("*") if path.is_file())
+        """Return the keys of all files in the images folder, including temporary ones, but not the store's marker.
+
+        A sweep claims the store with a file that ends with `.own`.
+        """
+        files = (path for path in self.images_dir.rglob("*") if path.is_file() and path.suffix != ".own")
         return {str(path.relative_to(self.images_dir)) for path in files} - {".installation"}
 
     @contextlib.contextmanager

@@ -121,6 +121,7 @@ def empty_database(server: "PostgreSQL", *, partitioned: bool = False) -> str:
         for table in reversed(metadata.sorted_tables):
             if table.name == "organizations":
                 connection.execute("DELETE FROM organizations WHERE id <> 'local'")
+                connection.execute("UPDATE organizations SET quota_bytes = NULL")
             elif table.name != "installation":
                 connection.execute(f"DELETE FROM {table.name}")
     return url

@@ -17,6 +17,7 @@ from prshots.server.api.dashboard.routing import PREFIX
 from prshots.server.api.login import login_routes
 from prshots.server.config.settings import SETTINGS
 from prshots.server.delivery.telemetry import DeliveryTelemetry
+from prshots.server.domain.audit.models import Action
 from prshots.server.http.readiness import Readiness
 from prshots.server.http.telemetry import service_routes
 from support.bare_api import NOTHING, bare_api
@@ -79,6 +80,12 @@ def test_every_command_is_documented_with_exactly_its_options(path: str, command
     assert what_it_does.strip()
     options = {option for param in command.params for option in param.opts if option.startswith("-")}
     assert listed_options(section) == options - COMMON_OPTIONS
+
+
+def test_exactly_the_recorded_actions_are_documented() -> None:
+    found = re.findall(r"^\| `(\w+)` \| (.+) \|$", sections("run/audit.md")["What it records"], re.MULTILINE)
+    documented = [f"{subject}.{verb}" for subject, verbs in found for verb in re.findall(r"`(\w+)`", verbs)]
+    assert sorted(documented) == sorted(Action)
 
 
 def test_no_removed_command_is_documented() -> None:

@@ -13,6 +13,7 @@ from prshots.contract.object_names import SHARDS, THUMBNAIL_EXT, origin_key
 from prshots.server.adapters.objects.disk import DiskStore
 from prshots.server.adapters.sql.projects.trusts import SqlTrusts
 from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
+from prshots.server.domain.audit.models import AuditFilter
 from prshots.server.domain.images.models import BranchPlace, Image, PutUrl, StagedImage
 from prshots.server.domain.people.models import LoginState, Session, User
 from prshots.server.domain.people.sign_in import IDLE_SECONDS, SESSION_SECONDS, STATE_SECONDS
@@ -203,6 +204,9 @@ async def test_an_orphan_that_cannot_be_deleted_does_not_stop_the_others(place: 
     stuck, *others = [place.file(origin_key(f"ab{number:030x}", "png")) for number in range(3)]
     make_undeletable(stuck)
     assert await place.sweep() == SweepReport(orphans=2, failed=1)
+    assert await place.sweep() == SweepReport(failed=1)
+    entries = await place.engines.audit.entries("", AuditFilter(), None, 10)
+    assert [entry.details for entry in entries] == [{"files_without_record": 2}]  # nothing deleted, no entry
     assert not any(path.exists() for path in others)
 
 

@@ -21,7 +21,7 @@ import { NoAccessPage } from "./shell/no-access-page";
 import { NotFoundPage } from "./shell/not-found-page";
 import { SignInPage } from "./sign-in/sign-in-page";
 import { StagedPage } from "./staged/staged-page";
-import { ConfirmHost, FailedPage, Loading, Toasts } from "./ui";
+import { ConfirmHost, FailedPage, Loading, neededRole, PROJECT_TABS, Toasts } from "./ui";
 
 /** The gallery uses the whole width of a large screen. */
 const PULL = "/projects/:id/prs/:n";
@@ -72,20 +72,16 @@ function pageAt(path: string): ComponentChild {
   const project = match("/projects/:id", path);
   if (project) return inProject(project.id, <PullsPage key={path} projectId={project.id} />);
   const part = match("/projects/:id/:part", path);
-  if (part) return inProject(part.id, projectPage(path, part.id, part.part), NEEDED[part.part]);
+  if (part) {
+    const needs = neededRole(PROJECT_TABS, part.part);
+    return inProject(part.id, projectPage(path, part.id, part.part), needs);
+  }
   return <NotFoundPage />;
 }
 
 const inProject = (projectId: string, page: ComponentChild, needs?: Role) => (
   <InProject key={projectId} projectId={projectId} page={page} needs={needs} />
 );
-
-/** The pages of a project that need more than the role of a viewer. */
-const NEEDED: Record<string, Role | undefined> = {
-  tokens: "maintainer",
-  settings: "maintainer",
-  setup: "maintainer",
-};
 
 interface InProjectProps {
   projectId: string;
@@ -98,7 +94,7 @@ function InProject({ projectId, page, needs }: InProjectProps) {
   const { data: project, error } = useLive<Project>(`/projects/${projectId}`);
   if (error?.status === 404) return <NoAccessPage what="project" />;
   if (project && needs && !includesRole(project.role, needs))
-    return <NeedsRolePage project={project} needs={needs} />;
+    return <NeedsRolePage title={project.name} {...project} needs={needs} projectId={projectId} />;
   return <ProjectRole.Provider value={project?.role ?? "viewer"}>{page}</ProjectRole.Provider>;
 }
 

@@ -2,14 +2,13 @@
 
 import json
 from collections.abc import AsyncIterator
-from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from prshots.cli.common import ConfigOption, print_table, run_with, say, settings_from, when
-from prshots.contract.errors import NotFoundError
+from prshots.contract.errors import InvalidInputError, NotFoundError
 from prshots.contract.safe_text import safe_json
 
 if TYPE_CHECKING:
@@ -18,29 +17,27 @@ if TYPE_CHECKING:
 
 PAGE = 1000
 
-_DAY = ["%Y-%m-%d"]
-
 
 def audit(
     *,
-    organization: Annotated[
-        str, typer.Option(metavar="NAME", help="Only what was done in this organization.")
-    ] = "",
+    organization: Annotated[str, typer.Option(metavar="NAME", help="Show only this organization.")] = "",
     actor: Annotated[
-        str, typer.Option(metavar="NAME", help="Only what this person, token or operator did.")
+        str, typer.Option(metavar="NAME", help="Show only this login, token label or operator account.")
     ] = "",
     action: Annotated[
         str,
         typer.Option(
-            metavar="ACTION", help="Only this action, such as token.created, or subject, such as token."
+            metavar="ACTION",
+            help="Show only this action, such as token.created, or subject, such as token.",
         ),
     ] = "",
     since: Annotated[
-        datetime | None, typer.Option(metavar="DATE", formats=_DAY, help="Only from this day on (UTC).")
-    ] = None,
+        str,
+        typer.Option(metavar="DATE", help="Show only entries from this day on (UTC), such as 2026-01-31."),
+    ] = "",
     limit: Annotated[int, typer.Option(metavar="N", min=1, help="Show at most the newest N entries.")] = 100,
     json_lines: Annotated[
-        bool, typer.Option("--json-lines", help="Print all entries as JSON, one per line, without --limit.")
+        bool, typer.Option("--json-lines", help="Print entries as JSON, one per line. Ignores --limit.")
     ] = False,
     config: ConfigOption = None,
 ) -> None:
@@ -48,15 +45,13 @@ def audit(
     from prshots.server.domain.audit.models import AuditFilter
     from prshots.server.wiring import use_database
 
-    at = int(since.replace(tzinfo=UTC).timestamp()) if since else None
-    which = AuditFilter(actor=actor, action=action, since=at)
+    which = AuditFilter(actor=actor, action=action, since=_midnight(since) if since else None)
 
     async def show(database: "Database") -> list["AuditEntry"]:
         found: list[AuditEntry] = []
         async for entry in _entries(database, organization, which):
             if json_lines:
-                time = datetime.fromtimestamp(entry.at, UTC).isoformat()
-                print(safe_json(json.dumps({"time": time, **asdict(entry)}, ensure_ascii=False)))
+                print(safe_json(json.dumps(entry.as_exported(), ensure_ascii=False)))
             elif len(found) < limit:
                 found.append(entry)
             else:
@@ -81,7 +76,14 @@ def audit(
         ],
     )
     if not found:
-        say("The audit log has no such entries.")
+        say("No entries match.")
+
+
+def _midnight(day: str) -> int:
+    try:
+        return int(datetime.strptime(day, "%Y-%m-%d").replace(tzinfo=UTC).timestamp())
+    except ValueError:
+        raise InvalidInputError(f"--since takes a date such as 2026-01-31; got {day!r}") from None
 
 
 async def _entries(
@@ -94,7 +96,7 @@ async def _entries(
     if organization:
         found = await SqlPeople(database).organization_called(organization)
         if found is None:
-            raise NotFoundError(f"no organization {organization!r}")
+            raise NotFoundError(f"no organization {organization!r}: `prshots quota list` lists them")
         organization_id = found.id
     before = None
     while page := await SqlAudit(database).entries(organization_id, which, before, PAGE):

@@ -1,7 +1,8 @@
-"""`prshots quota`: limit how much organizations and projects may store."""
+"""`prshots quota`: limit how much organizations and projects can store."""
 
-from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import typer
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 PAGE = 1000
 
 app = typer.Typer(
-    cls=Sections, help="Limit how much organizations and projects may store.", no_args_is_help=True
+    cls=Sections, help="Limit how much organizations and projects can store.", no_args_is_help=True
 )
 
 
@@ -46,25 +47,23 @@ def set_quota(
     ] = "",
     config: ConfigOption = None,
 ) -> None:
-    """Set the quota of an organization or a project. Stored images stay, even above it."""
+    """Set the quota of an organization or a project. A quota below the stored size deletes nothing."""
+    from prshots.server.wiring import quotas_in, use_database
+
     if bool(organization) == bool(project):
         raise InvalidInputError("give either --organization or --project")
-    quota_bytes = {"none": 0, "default": None}.get(quota) if quota in {"none", "default"} else _size(quota)
+    quota_bytes, about = _quota(quota)
     settings = settings_from(config)
 
     async def change(database: "Database") -> None:
-        from prshots.server.wiring import quotas_in
-
         quotas = quotas_in(database, settings)
         if organization:
-            await quotas.set_organization(await _organization_id(database, organization), quota_bytes)
+            organization_id = await _organization_id(database, organization)
+            await quotas.set_quota("organization", organization_id, quota_bytes)
         else:
-            await quotas.set_project(await _project_id(database, project), quota_bytes)
-
-    from prshots.server.wiring import use_database
+            await quotas.set_quota("project", await _project_id(database, project), quota_bytes)
 
     run_with(use_database(settings), change)
-    about = {None: "the default", 0: "no limit"}.get(quota_bytes) or readable_size(quota_bytes or 0)
     say(f"Set the quota of {organization or project!r} to {about}.")
 
 
@@ -75,7 +74,7 @@ def list_quotas(*, as_json: JsonOption = False, config: ConfigOption = None) -> 
 
     settings = settings_from(config)
 
-    async def find(database: "Database") -> list[dict[str, object]]:
+    async def find(database: "Database") -> list[_Row]:
         return [row async for row in _rows(quotas_in(database, settings))]
 
     rows = run_with(use_database(settings), find)
@@ -86,36 +85,44 @@ def list_quotas(*, as_json: JsonOption = False, config: ConfigOption = None) -> 
         ["NAME", "IMAGES", "STORED", "QUOTA", "USED"],
         [
             [
-                str((row["project"] and f"{row['organization']}/{row['project']}") or row["organization"]),
+                "/".join(filter(None, (row["organization"], row["project"]))),
                 str(row["images"]),
-                readable_size(int(str(row["bytes"]))),
-                *_use(int(str(row["bytes"])), int(str(row["limit"])), is_set=row["quota_bytes"] is not None),
+                readable_size(row["bytes"]),
+                *_use(row["bytes"], row["limit"], is_set=row["quota_bytes"] is not None),
             ]
             for row in rows
         ],
     )
 
 
-async def _rows(quotas: "Quotas") -> AsyncIterator[dict[str, object]]:
-    async for organization in _pages(quotas, None):
-        yield _row(organization, organization.name, "", quotas.organization_default)
-        async for project in _pages(quotas, organization.id):
-            yield _row(project, organization.name, project.name, quotas.project_default)
+class _Row(TypedDict):
+    organization: str
+    project: str
+    images: int
+    bytes: int
+    quota_bytes: int | None
+    limit: int
 
 
-async def _pages(quotas: "Quotas", organization_id: str | None) -> AsyncIterator["QuotaHolder"]:
-    records, after = quotas.records, None
-    while page := (
-        await records.organizations(after, PAGE)
-        if organization_id is None
-        else await records.projects(organization_id, after, PAGE)
-    ):
+async def _rows(quotas: "Quotas") -> AsyncIterator[_Row]:
+    records, defaults = quotas.records, quotas.defaults
+    async for organization in _pages(records.organizations):
+        yield _row(organization, organization.name, "", defaults["organization"])
+        async for project in _pages(partial(records.projects, organization.id)):
+            yield _row(project, organization.name, project.name, defaults["project"])
+
+
+async def _pages(
+    page_after: Callable[[tuple[int, str] | None, int], Awaitable[list["QuotaHolder"]]],
+) -> AsyncIterator["QuotaHolder"]:
+    after = None
+    while page := await page_after(after, PAGE):
         for each in page:
             yield each
         after = page[-1].bytes, page[-1].id
 
 
-def _row(holder: "QuotaHolder", organization: str, project: str, default: int) -> dict[str, object]:
+def _row(holder: "QuotaHolder", organization: str, project: str, default: int) -> _Row:
     return {
         "organization": organization,
         "project": project,
@@ -132,13 +139,17 @@ def _use(stored: int, limit: int, *, is_set: bool) -> tuple[str, str]:
     return readable_size(limit) + ("" if is_set else " (default)"), f"{stored * 100 // limit} %"
 
 
-def _size(text: str) -> int:
-    size = parse_size(text)
-    if not size:
-        raise InvalidInputError(
-            f"SIZE takes bytes, a size such as 20GB, none for no limit, or default; got {text!r}"
-        )
-    return size
+def _quota(text: str) -> tuple[int | None, str]:
+    """Return the quota in bytes and in words."""
+    if text == "default":
+        return None, "the default"
+    if text == "none":
+        return 0, "no limit"
+    if size := parse_size(text):
+        return size, readable_size(size)
+    raise InvalidInputError(
+        f"SIZE takes bytes, a size such as 20GB, none for no limit, or default; got {text!r}"
+    )
 
 
 async def _organization_id(database: "Database", name: str) -> str:

@@ -44,7 +44,7 @@ const ACTS: Record<Action, string> = {
   "installation.move_started": "started to move the installation to",
   "installation.move_canceled": "canceled the move to",
   "installation.restored": "restored the backup",
-  "sweep.deleted": "deleted expired images",
+  "sweep.deleted": "deleted expired images or leftover files",
 };
 
 const OWN_ACTS: Partial<Record<Action, string>> = {
@@ -61,6 +61,7 @@ export function describeAct({ action, actor, target }: AuditEntry): string {
 /** The subjects of acts, for the filter. */
 export const SUBJECTS: readonly (readonly [subject: string, label: string])[] = [
   ["person", "Sign-ins"],
+  ["organization", "Organizations"],
   ["member", "Members"],
   ["invitation", "Invitations"],
   ["invitation_link", "Invitation links"],

@@ -1,21 +1,18 @@
-import { dateTime, formatCount } from "../lib/format";
+import { dateTime } from "../lib/format";
 import { usePages } from "../lib/live";
 import { useMe } from "../lib/me";
 import { navigate, useLocation } from "../lib/router";
-import type { Actor, AuditEntry } from "../lib/types";
+import type { Actor, AuditEntry, Organization } from "../lib/types";
 import { useUrlText } from "../lib/use-url-text";
-import { NoAccessPage } from "../shell/no-access-page";
 import { NotFoundPage } from "../shell/not-found-page";
 import { Empty, Failed, Field, InstallationHead, Loading, MoreButton, OrganizationHead } from "../ui";
 import { type AuditFilter, auditFilterFrom, auditQuery, describeAct, SUBJECTS } from "./acts";
 
-export function AuditPage({ organizationId }: { organizationId: string }) {
-  const organization = useMe().organizations.find(({ id }) => id === organizationId);
-  if (!organization) return <NoAccessPage what="organization" />;
+export function AuditPage({ organization }: { organization: Organization }) {
   return (
     <>
       <OrganizationHead organization={organization} current="audit" />
-      <AuditLog page={`/organizations/${organizationId}/audit`} />
+      <AuditLog page={`/organizations/${organization.id}/audit`} />
     </>
   );
 }
@@ -39,11 +36,18 @@ function AuditLog({ page }: { page: string }) {
   return (
     <section>
       <Filters page={page} filter={filter} />
+      {list.items.length > 0 && (
+        <p class="audit-export">
+          <a href={`/v1/dashboard${page}/export${query}`} download="audit.jsonl">
+            Export {query ? "these entries " : ""}as JSON lines
+          </a>
+        </p>
+      )}
       {list.loading && <Loading rows={6} />}
       {list.error && !list.loaded && <Failed error={list.error} retry={list.refresh} />}
       {list.loaded && list.items.length === 0 && (
         <Empty title="No entries">
-          <p>{query ? "No entries match these filters." : "Acts appear here as they happen."}</p>
+          <p>{query ? "No entries match these filters." : "Actions appear here as they happen."}</p>
         </Empty>
       )}
       <ol class="audit" aria-busy={list.loading}>
@@ -52,14 +56,6 @@ function AuditLog({ page }: { page: string }) {
         ))}
       </ol>
       <MoreButton more={list.more} noun="entries" />
-      {list.items.length > 0 && (
-        <p class="quiet small">
-          {formatCount(list.items.length, "entry", "entries")} shown.{" "}
-          <a href={`/v1/dashboard${page}/export${query}`} download="audit.jsonl">
-            Export all as JSON lines
-          </a>
-        </p>
-      )}
     </section>
   );
 }
@@ -100,7 +96,7 @@ function Filters({ page, filter }: { page: string; filter: AuditFilter }) {
         )}
       </Field>
       {(["since", "until"] as const).map((name) => (
-        <Field key={name} label={name === "since" ? "From" : "To"}>
+        <Field key={name} label={name === "since" ? "From (UTC)" : "To (UTC)"}>
           {(field) => (
             <input
               {...field}
@@ -119,7 +115,7 @@ function Entry({ entry }: { entry: AuditEntry }) {
   const details = Object.entries(entry.details);
   return (
     <li>
-      <time dateTime={new Date(entry.at * 1000).toISOString()}>{dateTime(entry.at)}</time>
+      <time dateTime={new Date(entry.at * 1000).toISOString()}>{dateTime(entry.at, "UTC")} UTC</time>
       <div class="audit-act">
         <p>
           <strong>{describeActor(entry.actor)}</strong> {describeAct(entry)}{" "}
@@ -132,7 +128,7 @@ function Entry({ entry }: { entry: AuditEntry }) {
           </p>
         )}
       </div>
-      <span class="quiet small audit-address">{entry.actor.address}</span>
+      <span class="quiet small">{entry.actor.address}</span>
     </li>
   );
 }

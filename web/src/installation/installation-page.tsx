@@ -8,7 +8,6 @@ import { NotFoundPage } from "../shell/not-found-page";
 import {
   Button,
   Dialog,
-  Empty,
   Failed,
   Field,
   InstallationHead,
@@ -28,7 +27,7 @@ export function InstallationPage() {
   return (
     <>
       <InstallationHead current="organizations">
-        How much the organizations store, and how much they may.
+        What each organization stores, and its quota.
       </InstallationHead>
       <section>
         <Holders list={LIST} changed="/installation/organizations" withProjects />
@@ -53,7 +52,7 @@ function Holders({ list, changed, withProjects = false }: HoldersProps) {
     <>
       {holders.loading && <Loading rows={2} />}
       {holders.error && !holders.loaded && <Failed error={holders.error} retry={holders.refresh} />}
-      {holders.loaded && holders.items.length === 0 && <Empty title="No projects" />}
+      {holders.loaded && holders.items.length === 0 && <p class="quiet small">No projects</p>}
       <ul class="rows">
         {holders.items.map((holder) => (
           <li key={holder.id} class="holder">
@@ -150,7 +149,7 @@ function QuotaDialog({ holder, path, onChanged, onClose }: QuotaDialogProps) {
       <form id="quota-form" onSubmit={save}>
         <Field
           label="Quota"
-          hint="A size such as 20 GB, or none for no limit. Leave empty for the installation’s default. Stored images stay, even above the quota."
+          hint="A size such as 20 GB, or none for no limit. Leave empty for the installation’s default. A quota below the stored size deletes nothing."
           error={
             quota === undefined ? "Enter a size such as 20 GB, none, or leave it empty." : action.problem
           }

@@ -18,7 +18,7 @@ export function JoinPage() {
   if (code === "")
     return (
       <PageHead title="Join an organization">
-        Open the invitation link that you received. If you opened it here, open it once more.
+        Open the invitation link that you received. If you already did, open it again.
       </PageHead>
     );
   return <JoinWith key={code} code={code} />;

@@ -46,19 +46,20 @@ export function describeRetry(at: number | null, nowMs = Date.now()): string {
   return `Next attempt in ${minutes} min or less.`;
 }
 
-/** "15 Nov 2026", in the reader's time zone. */
-export function date(unix: number): string {
+/** "15 Nov 2026", in the reader's time zone unless another is given. */
+export function date(unix: number, timeZone?: string): string {
   return new Date(unix * 1000).toLocaleDateString("en-GB", {
+    timeZone,
     day: "numeric",
     month: "short",
     year: "numeric",
   });
 }
 
-/** "15 Nov 2026, 14:05", in the reader's time zone. */
-export function dateTime(unix: number): string {
-  const time = new Date(unix * 1000).toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
-  return `${date(unix)}, ${time}`;
+/** "15 Nov 2026, 14:05", in the reader's time zone unless another is given. */
+export function dateTime(unix: number, timeZone?: string): string {
+  const shown = { timeZone, hour: "2-digit", minute: "2-digit" } as const;
+  return `${date(unix, timeZone)}, ${new Date(unix * 1000).toLocaleTimeString("en-GB", shown)}`;
 }
 
 export function shortSha(sha: string): string {

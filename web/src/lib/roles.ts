@@ -21,7 +21,7 @@ export const ROLE_TEXTS: Record<Role, RoleText> = {
   maintainer: {
     label: "Maintainer",
     one: "a maintainer",
-    may: "Also manages projects, tokens and retention, and deletes screenshots.",
+    may: "Also manages projects, tokens, retention and share links, and deletes screenshots.",
   },
   owner: {
     label: "Owner",

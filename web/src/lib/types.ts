@@ -123,6 +123,221 @@ export interface CloseUp {
   region: [number, number, number, number];
 }
 
+export interface Actor {
+  kind: ActorKind;
+  /** A login, a token's label or the operator's account. Empty for the service. */
+  name: string;
+  /** The IP address, or empty outside requests. */
+  address: string;
+}
+
+export interface AuditEntry {
+  seq: number;
+  at: number;
+  actor: Actor;
+  /** An action such as `token.created`. */
+  action: string;
+  target: string;
+  project_id: string;
+  /** The project's name at that time. Empty for acts outside a project. */
+  project: string;
+  details: Record<string, string>;
+}
+
+export interface AuditLog {
+  entries: AuditEntry[];
+  next: string | null;
+}
+
+export interface Image {
+  id: string;
+  pr_number: number;
+  name: string;
+  viewport: string;
+  /** light, dark or empty. */
+  theme: string;
+  commit_sha: string;
+  /** The hash of the bytes. null if it wasn't recorded. */
+  sha256: string | null;
+  /** The content type: image/png, image/jpeg or image/webp. */
+  type: string;
+  /** 0 if the image shares the bytes of an earlier commit or a baseline. */
+  size: number;
+  uploaded_at: number;
+  url: string;
+  markdown: string;
+  /** null if nobody has requested it yet. Otherwise `made`, or the reason why there is no thumbnail. */
+  thumbnail: "made" | "damaged" | "unsupported" | "too_large" | null;
+  thumbnail_url: string | null;
+}
+
+/** The baselines of a branch at a commit. */
+export interface BaselineCommit {
+  branch: string;
+  commit_sha: string;
+  complete: boolean;
+  created_at: number;
+  shots: number;
+  bytes: number;
+}
+
+export interface BaselineList {
+  branches: string[];
+  commits: BaselineCommit[];
+  next: string | null;
+}
+
+/** Consecutive commits of a branch at which a shot had the same image. */
+export interface BaselinePeriod {
+  image: Image;
+  first_commit: string;
+  first_at: number;
+  last_commit: string;
+  last_at: number;
+  commits: number;
+}
+
+export interface BaselineHistory {
+  /** Newest first. */
+  periods: BaselinePeriod[];
+  next: string | null;
+}
+
+/** An image that is staged until its branch has a pull request. */
+export interface Staged {
+  image: Image;
+  before: Image | null;
+  branch: string;
+  /** The branch's repository, as owner/name. Empty for the project's own. */
+  repository: string;
+  expires_at: number;
+}
+
+export interface StagedList {
+  /** Newest first. */
+  staged: Staged[];
+  next: string | null;
+}
+
+/** A shot that doesn't need decisions for a while. */
+export interface Quarantine {
+  id: string;
+  name: string;
+  viewport: string;
+  theme: string;
+  reason: string;
+  /** A login. */
+  created_by: string;
+  created_at: number;
+  until: number;
+  /** How many commits of pull requests were compared since it began. */
+  compared: number;
+  /** At how many of these commits the shot differed. */
+  differed: number;
+}
+
+export interface QuarantineList {
+  /** In order of their end. */
+  quarantines: Quarantine[];
+}
+
+export interface AlternatingPicture {
+  pixels: string;
+  /** null if it was deleted. */
+  image: Image | null;
+  /** When the branch last got this picture. */
+  at: number;
+}
+
+/** A shot that alternated between pictures on a branch in the last 30 days. */
+export interface AlternatingShot {
+  name: string;
+  viewport: string;
+  theme: string;
+  branch: string;
+  pictures: AlternatingPicture[];
+  /** How often the branch's picture changed in that time. */
+  changes: number;
+  /** When it last changed. */
+  last_at: number;
+}
+
+export interface Noise {
+  /** At most 100, those that changed last first. */
+  shots: AlternatingShot[];
+}
+
+export interface Token {
+  id: string;
+  label: string;
+  hint: string;
+  created_at: number;
+  /** A login. Empty if the command line created the token. */
+  created_by: string;
+  last_used_at: number | null;
+  expires_at: number | null;
+  revoked_at: number | null;
+  /** A login. Empty if the command line revoked the token, null if unknown. */
+  revoked_by: string | null;
+}
+
+export interface Connection {
+  forge: ForgeKind;
+  api_url: string;
+  repository: string;
+  /** Whether it uses the operator's GitHub App instead of a token. */
+  uses_app: boolean;
+  /** A login. Empty if the command line created the connection. */
+  created_by: string;
+  created_at: number;
+  /** Why it doesn't work, or empty. */
+  problem: string;
+}
+
+export interface ConnectionReply {
+  connection: Connection | null;
+}
+
+export interface TokenList {
+  tokens: Token[];
+  next: string | null;
+}
+
+export interface MemberToken extends Token {
+  /** The project's name. */
+  project: string;
+}
+
+export interface MemberTokens {
+  /** The oldest valid tokens that a member created in the organization's projects. */
+  tokens: MemberToken[];
+}
+
+export interface NewToken {
+  token: Token;
+  secret: string;
+}
+
+/** Lets CI jobs upload without a token if their ID token has this issuer and these claims. */
+export interface Trust {
+  id: string;
+  issuer: string;
+  claims: Record<string, string>;
+  created_at: number;
+  /** A login. Empty if the command line created the trust. */
+  created_by: string;
+  last_used_at: number | null;
+  /** The ids of the repository and its owner from the first job. Later jobs must have the same ids. */
+  pins: Record<string, string>;
+  /** The ids of the last job that was refused for having different ones. A missing id is empty. */
+  refused_ids: Record<string, string>;
+  refused_at: number | null;
+}
+
+export interface TrustList {
+  trusts: Trust[];
+}
+
 export interface User {
   id: string;
   login: string;
@@ -180,6 +395,59 @@ export interface Me {
   operator: boolean;
 }
 
+export interface InvitationLink {
+  id: string;
+  role: Role;
+  created_by: string;
+  created_at: number;
+  expires_at: number;
+}
+
+export interface InvitationLinkList {
+  links: InvitationLink[];
+}
+
+export interface NewInvitationLink {
+  link: InvitationLink;
+  /** Contains the secret, so it is shown once. */
+  url: string;
+}
+
+/** What an invitation link offers to the person who opened it. */
+export interface Offer {
+  organization: OrganizationName;
+  role: Role;
+  created_by: string;
+  expires_at: number;
+  is_member: boolean;
+}
+
+export interface Group {
+  provider: string;
+  name: string;
+  role: Role;
+  created_by: string;
+  created_at: number;
+}
+
+export interface GroupList {
+  groups: Group[];
+  /** The groups that the user may name: those of their last sign-in. */
+  yours: string[];
+}
+
+export interface Member extends User {
+  role: Role;
+  you: boolean;
+  /** They joined through a group of their login provider, and leave with it. */
+  from_group: boolean;
+}
+
+export interface MemberList {
+  members: Member[];
+  next: string | null;
+}
+
 export interface Project {
   id: string;
   name: string;
@@ -223,13 +491,6 @@ export interface ProjectDeletion {
   remaining: number;
 }
 
-export interface DayOfUploads {
-  /** A date in UTC, such as 2026-11-15. */
-  day: string;
-  uploads: number;
-  bytes: number;
-}
-
 export interface PullRequest {
   pr_number: number;
   images: number;
@@ -246,106 +507,6 @@ export interface PullRequest {
   /** When a person deleted all its images, until the next upload. */
   deleted_at: number | null;
   deleted_by: string | null;
-}
-
-export interface Files {
-  kind: "images" | "before" | "staged" | "baselines" | "thumbnails" | "differences" | "closeups";
-  files: number;
-  bytes: number;
-}
-
-export interface BytesOfDay {
-  /** A date in UTC. */
-  day: string;
-  bytes: number;
-}
-
-/** What the store really has, measured by the sweep. Includes files that don't count towards quotas. */
-export interface Measured {
-  /** When it was last measured, as a date in UTC. null if never. */
-  day: string | null;
-  /** Whether the store is so large that the sweep measured only a part of it. */
-  estimated: boolean;
-  /** The last measurement, largest first. */
-  kinds: Files[];
-  /** The measured days of the requested period, oldest first. */
-  days: BytesOfDay[];
-}
-
-export interface Quota {
-  of: "organization" | "project";
-  /** The stored bytes that count towards the quota. */
-  bytes: number;
-  limit: number;
-}
-
-export interface Quotas {
-  /** The quotas that apply. */
-  quotas: Quota[];
-}
-
-/** An organization or project, for the operator. */
-export interface QuotaHolder {
-  id: string;
-  name: string;
-  images: number;
-  bytes: number;
-  /** The quota that the operator set: 0 for no limit, null for the service's default. */
-  quota_bytes: number | null;
-}
-
-export interface QuotaHolders {
-  /** Largest first. */
-  holders: QuotaHolder[];
-  /** The quota of those that have null. 0 for no limit. */
-  default_bytes: number;
-  next: string | null;
-}
-
-export interface StoredProject {
-  id: string;
-  name: string;
-  images: number;
-  bytes: number;
-}
-
-export interface OrganizationUsage {
-  images: number;
-  bytes: number;
-  /** The 100 largest projects, largest first. */
-  projects: StoredProject[];
-  measured: Measured;
-}
-
-export interface Usage {
-  /** Every day of the requested period, oldest first. */
-  days: DayOfUploads[];
-  images: number;
-  bytes: number;
-  biggest: PullRequest[];
-  measured: Measured;
-}
-
-export interface Image {
-  id: string;
-  pr_number: number;
-  name: string;
-  viewport: string;
-  /** light, dark or empty. */
-  theme: string;
-  commit_sha: string;
-  /** The hash of the bytes. null if it wasn't recorded. */
-  sha256: string | null;
-  /** The content type: image/png, image/jpeg or image/webp. */
-  type: string;
-  /** 0 if the image shares the bytes of an earlier commit or a baseline. */
-  size: number;
-  uploaded_at: number;
-  url: string;
-  markdown: string;
-  /** null if nobody has requested it yet. Otherwise `made`, or the reason why there is no thumbnail. */
-  thumbnail: "made" | "damaged" | "unsupported" | "too_large" | null;
-  thumbnail_url: string | null;
 }
 
 export interface ComparisonSummary {
@@ -489,102 +650,6 @@ export interface SharedChanges {
   comparison: Comparison | null;
 }
 
-/** The baselines of a branch at a commit. */
-export interface BaselineCommit {
-  branch: string;
-  commit_sha: string;
-  complete: boolean;
-  created_at: number;
-  shots: number;
-  bytes: number;
-}
-
-export interface BaselineList {
-  branches: string[];
-  commits: BaselineCommit[];
-  next: string | null;
-}
-
-/** Consecutive commits of a branch at which a shot had the same image. */
-export interface BaselinePeriod {
-  image: Image;
-  first_commit: string;
-  first_at: number;
-  last_commit: string;
-  last_at: number;
-  commits: number;
-}
-
-export interface BaselineHistory {
-  /** Newest first. */
-  periods: BaselinePeriod[];
-  next: string | null;
-}
-
-/** An image that is staged until its branch has a pull request. */
-export interface Staged {
-  image: Image;
-  before: Image | null;
-  branch: string;
-  /** The branch's repository, as owner/name. Empty for the project's own. */
-  repository: string;
-  expires_at: number;
-}
-
-export interface StagedList {
-  /** Newest first. */
-  staged: Staged[];
-  next: string | null;
-}
-
-/** A shot that doesn't need decisions for a while. */
-export interface Quarantine {
-  id: string;
-  name: string;
-  viewport: string;
-  theme: string;
-  reason: string;
-  /** A login. */
-  created_by: string;
-  created_at: number;
-  until: number;
-  /** How many commits of pull requests were compared since it began. */
-  compared: number;
-  /** At how many of these commits the shot differed. */
-  differed: number;
-}
-
-export interface QuarantineList {
-  /** In order of their end. */
-  quarantines: Quarantine[];
-}
-
-export interface AlternatingPicture {
-  pixels: string;
-  /** null if it was deleted. */
-  image: Image | null;
-  /** When the branch last got this picture. */
-  at: number;
-}
-
-/** A shot that alternated between pictures on a branch in the last 30 days. */
-export interface AlternatingShot {
-  name: string;
-  viewport: string;
-  theme: string;
-  branch: string;
-  pictures: AlternatingPicture[];
-  /** How often the branch's picture changed in that time. */
-  changes: number;
-  /** When it last changed. */
-  last_at: number;
-}
-
-export interface Noise {
-  /** At most 100, those that changed last first. */
-  shots: AlternatingShot[];
-}
-
 export interface Comment {
   markdown: string;
   html: string;
@@ -608,154 +673,90 @@ export interface ThumbnailUrls {
   missing: Record<string, "damaged" | "unsupported" | "too_large" | "later">;
 }
 
-export interface Token {
+/** An organization or project, for the operator. */
+export interface QuotaHolder {
   id: string;
-  label: string;
-  hint: string;
-  created_at: number;
-  /** A login. Empty if the command line created the token. */
-  created_by: string;
-  last_used_at: number | null;
-  expires_at: number | null;
-  revoked_at: number | null;
-  /** A login. Empty if the command line revoked the token, null if unknown. */
-  revoked_by: string | null;
-}
-
-export interface Connection {
-  forge: ForgeKind;
-  api_url: string;
-  repository: string;
-  /** Whether it uses the operator's GitHub App instead of a token. */
-  uses_app: boolean;
-  /** A login. Empty if the command line created the connection. */
-  created_by: string;
-  created_at: number;
-  /** Why it doesn't work, or empty. */
-  problem: string;
-}
-
-export interface ConnectionReply {
-  connection: Connection | null;
-}
-
-export interface TokenList {
-  tokens: Token[];
-  next: string | null;
-}
-
-export interface MemberToken extends Token {
-  /** The project's name. */
-  project: string;
-}
-
-export interface MemberTokens {
-  /** The oldest valid tokens that a member created in the organization's projects. */
-  tokens: MemberToken[];
-}
-
-export interface NewToken {
-  token: Token;
-  secret: string;
-}
-
-/** Lets CI jobs upload without a token if their ID token has this issuer and these claims. */
-export interface Trust {
-  id: string;
-  issuer: string;
-  claims: Record<string, string>;
-  created_at: number;
-  /** A login. Empty if the command line created the trust. */
-  created_by: string;
-  last_used_at: number | null;
-  /** The ids of the repository and its owner from the first job. Later jobs must have the same ids. */
-  pins: Record<string, string>;
-  /** The ids of the last job that was refused for having different ones. A missing id is empty. */
-  refused_ids: Record<string, string>;
-  refused_at: number | null;
-}
-
-export interface TrustList {
-  trusts: Trust[];
-}
-
-export interface InvitationLink {
-  id: string;
-  role: Role;
-  created_by: string;
-  created_at: number;
-  expires_at: number;
-}
-
-export interface InvitationLinkList {
-  links: InvitationLink[];
-}
-
-export interface NewInvitationLink {
-  link: InvitationLink;
-  /** Contains the secret, so it is shown once. */
-  url: string;
-}
-
-/** What an invitation link offers to the person who opened it. */
-export interface Offer {
-  organization: OrganizationName;
-  role: Role;
-  created_by: string;
-  expires_at: number;
-  is_member: boolean;
-}
-
-export interface Group {
-  provider: string;
   name: string;
-  role: Role;
-  created_by: string;
-  created_at: number;
+  images: number;
+  bytes: number;
+  /** The quota that the operator set: 0 for no limit, null for the service's default. */
+  quota_bytes: number | null;
 }
 
-export interface GroupList {
-  groups: Group[];
-  /** The groups that the user may name: those of their last sign-in. */
-  yours: string[];
+/** A quota that applies, and how much of it is used. */
+export interface QuotaUse {
+  of: "organization" | "project";
+  /** The stored bytes that count towards the quota. */
+  bytes: number;
+  limit: number;
 }
 
-export interface Member extends User {
-  role: Role;
-  you: boolean;
-  /** They joined through a group of their login provider, and leave with it. */
-  from_group: boolean;
+export interface DayOfUploads {
+  /** A date in UTC, such as 2026-11-15. */
+  day: string;
+  uploads: number;
+  bytes: number;
 }
 
-export interface MemberList {
-  members: Member[];
+export interface Files {
+  kind: "images" | "before" | "staged" | "baselines" | "thumbnails" | "differences" | "closeups";
+  files: number;
+  bytes: number;
+}
+
+export interface BytesOfDay {
+  /** A date in UTC. */
+  day: string;
+  bytes: number;
+}
+
+/** What the store really has, measured by the sweep. Includes files that don't count towards quotas. */
+export interface Measured {
+  /** When it was last measured, as a date in UTC. null if never. */
+  day: string | null;
+  /** Whether the store is so large that the sweep measured only a part of it. */
+  estimated: boolean;
+  /** The last measurement, largest first. */
+  kinds: Files[];
+  /** The measured days of the requested period, oldest first. */
+  days: BytesOfDay[];
+}
+
+export interface Quotas {
+  /** The quotas that apply. */
+  quotas: QuotaUse[];
+}
+
+export interface QuotaHolders {
+  /** Largest first. */
+  holders: QuotaHolder[];
+  /** The quota of those that have null. 0 for no limit. */
+  default_bytes: number;
   next: string | null;
 }
 
-export interface Actor {
-  kind: ActorKind;
-  /** A login, a token's label or the operator's account. Empty for the service. */
+export interface StoredProject {
+  id: string;
   name: string;
-  /** The IP address, or empty outside requests. */
-  address: string;
+  images: number;
+  bytes: number;
 }
 
-export interface AuditEntry {
-  seq: number;
-  at: number;
-  actor: Actor;
-  /** An action such as `token.created`. */
-  action: string;
-  target: string;
-  project_id: string;
-  /** The project's name at that time. Empty for acts outside a project. */
-  project: string;
-  details: Record<string, string>;
+export interface OrganizationUsage {
+  images: number;
+  bytes: number;
+  /** The 100 largest projects, largest first. */
+  projects: StoredProject[];
+  measured: Measured;
 }
 
-export interface AuditLog {
-  entries: AuditEntry[];
-  next: string | null;
+export interface Usage {
+  /** Every day of the requested period, oldest first. */
+  days: DayOfUploads[];
+  images: number;
+  bytes: number;
+  biggest: PullRequest[];
+  measured: Measured;
 }
 
 export interface Webhook {

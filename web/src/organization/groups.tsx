@@ -4,29 +4,29 @@ import { send } from "../lib/api";
 import { useLive } from "../lib/live";
 import { ROLE_TEXTS } from "../lib/roles";
 import type { Group, GroupList, Role } from "../lib/types";
-import { Button, confirmDialog, Field, Mono, Time, toast, useAction } from "../ui";
+import { Button, confirmDialog, Failed, Field, Loading, Mono, Time, toast, useAction } from "../ui";
 import { RoleField } from "./role-field";
 
 export function Groups({ path }: { path: string }) {
   const list = `${path}/groups`;
-  const { data, refresh } = useLive<GroupList>(list);
-  if (!data) return null;
+  const { data, error, refresh } = useLive<GroupList>(list);
   return (
     <section class="section split">
       <h2>Groups</h2>
       <div class="stack wide">
         <p class="quiet">
-          Everyone in a group of your login provider becomes a member when they sign in. Whoever has left the
-          group loses access at their next sign-in.
+          Everyone in a group that you add becomes a member when they sign in. People who leave the group lose
+          access at their next sign-in.
         </p>
-        {data.yours.length > 0 && <NameGroup list={list} yours={data.yours} onNamed={refresh} />}
+        {!data && (error ? <Failed error={error} retry={refresh} /> : <Loading rows={1} />)}
+        {data && data.yours.length > 0 && <NameGroup list={list} yours={data.yours} onNamed={refresh} />}
         <p class="quiet small">
           You can add the groups that you were in when you last signed in. If one is missing, sign out and in
           again.
-          {data.yours.length === 0 && " Your login provider named none."}
+          {data?.yours.length === 0 && " Your login provider reported none."}
         </p>
         <ul class="rows">
-          {data.groups.map((group) => (
+          {data?.groups.map((group) => (
             <GroupRow key={`${group.provider}:${group.name}`} group={group} list={list} onRemoved={refresh} />
           ))}
         </ul>
@@ -102,7 +102,7 @@ function GroupRow({ group, list, onRemoved }: GroupRowProps) {
     });
   };
   return (
-    <li class="row invitation">
+    <li class="row spread">
       <div class="row-main">
         <h3 class="row-title">
           <Mono>{name}</Mono>

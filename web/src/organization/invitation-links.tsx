@@ -5,12 +5,12 @@ import { date } from "../lib/format";
 import { useLive } from "../lib/live";
 import { ROLE_TEXTS } from "../lib/roles";
 import type { InvitationLink, InvitationLinkList, NewInvitationLink, Role } from "../lib/types";
-import { Button, CopyButton, confirmDialog, Dialog, Mono, Time, toast, useAction } from "../ui";
+import { Button, confirmDialog, Failed, Loading, SecretDialog, Time, toast, useAction } from "../ui";
 import { RoleField } from "./role-field";
 
 export function InvitationLinks({ path }: { path: string }) {
   const list = `${path}/invitation-links`;
-  const { data, refresh } = useLive<InvitationLinkList>(list);
+  const { data, error, refresh } = useLive<InvitationLinkList>(list);
   const [role, setRole] = useState<Role>("reviewer");
   const [created, setCreated] = useState<NewInvitationLink | null>(null);
   const action = useAction();
@@ -26,8 +26,8 @@ export function InvitationLinks({ path }: { path: string }) {
       <h2>Invitation links</h2>
       <div class="stack wide">
         <p class="quiet">
-          Whoever opens the link first can join. It works for one person and 7 days, even if they never signed
-          in here before.
+          The first person who opens the link can join, even if they never signed in here before. It works for
+          7 days.
         </p>
         <form class="inline-form" onSubmit={create}>
           <RoleField role={role} onChange={setRole} />
@@ -35,13 +35,24 @@ export function InvitationLinks({ path }: { path: string }) {
             Create link
           </Button>
         </form>
+        {!data && (error ? <Failed error={error} retry={refresh} /> : <Loading rows={1} />)}
         <ul class="rows">
           {data?.links.map((link) => (
             <LinkRow key={link.id} link={link} list={list} onRevoked={refresh} />
           ))}
         </ul>
       </div>
-      {created && <NewLinkDialog created={created} onClose={() => setCreated(null)} />}
+      {created && (
+        <SecretDialog
+          title="Your invitation link"
+          noun="link"
+          secret={created.url}
+          onClose={() => setCreated(null)}
+        >
+          Send it to one person. They can join as {ROLE_TEXTS[created.link.role].one} until{" "}
+          {date(created.link.expires_at)}.
+        </SecretDialog>
+      )}
     </section>
   );
 }
@@ -58,7 +69,7 @@ function LinkRow({ link, list, onRevoked }: LinkRowProps) {
   const revoke = async () => {
     const question = {
       title: "Revoke the link?",
-      body: <p>Nobody can join with it any more. You can’t undo this.</p>,
+      body: <p>Nobody can join with it anymore. You can’t undo this.</p>,
       action: "Revoke link",
     };
     if (!(await confirmDialog(question))) return;
@@ -69,7 +80,7 @@ function LinkRow({ link, list, onRevoked }: LinkRowProps) {
     });
   };
   return (
-    <li class="row invitation">
+    <li class="row spread">
       <div class="row-main">
         <h3 class="row-title">{ROLE_TEXTS[role].label}</h3>
         <p class="quiet small">
@@ -82,31 +93,5 @@ function LinkRow({ link, list, onRevoked }: LinkRowProps) {
         </Button>
       </div>
     </li>
-  );
-}
-
-function NewLinkDialog({ created, onClose }: { created: NewInvitationLink; onClose: () => void }) {
-  return (
-    <Dialog
-      title="Your invitation link"
-      onClose={onClose}
-      actions={
-        <Button kind="primary" onClick={onClose}>
-          I’ve copied it
-        </Button>
-      }
-    >
-      <p class="warning">
-        Copy the link now. It cannot be shown again, because the service stores only its hash.
-      </p>
-      <div class="secret">
-        <Mono>{created.url}</Mono>
-        <CopyButton text={created.url} label="Copy link" />
-      </div>
-      <p class="quiet small">
-        Send it to one person. They join as {ROLE_TEXTS[created.link.role].one}, until{" "}
-        {date(created.link.expires_at)}.
-      </p>
-    </Dialog>
   );
 }

@@ -31,7 +31,7 @@ function InvitationRow({ invitation }: { invitation: Invitation }) {
       refreshShown();
     });
   return (
-    <li class="row invitation">
+    <li class="row spread">
       <div class="row-main">
         <h2 class="row-title">
           {invited_by} invites you to {organization.name}

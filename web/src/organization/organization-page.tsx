@@ -5,15 +5,12 @@ import { useMe } from "../lib/me";
 import { ROLE_TEXTS } from "../lib/roles";
 import { Link, navigate } from "../lib/router";
 import type { Me, Organization } from "../lib/types";
-import { NoAccessPage } from "../shell/no-access-page";
 import { Button, confirmDialog, NameField, OrganizationHead, toast, useAction } from "../ui";
 import { Groups } from "./groups";
 import { InvitationLinks } from "./invitation-links";
 import { Members } from "./members";
 
-export function OrganizationPage({ organizationId }: { organizationId: string }) {
-  const organization = useMe().organizations.find(({ id }) => id === organizationId);
-  if (!organization) return <NoAccessPage what="organization" />;
+export function OrganizationPage({ organization }: { organization: Organization }) {
   return (
     <>
       <OrganizationHead organization={organization} current="members">

@@ -19,9 +19,10 @@ export function removeQuestion(member: Member, organization: Organization) {
     body: (
       <p>
         {member.login} loses access to its projects
-        {member.from_group && " until they sign in again, unless they leave the group or you remove it"}.
-        Tokens that others created and trusts stay valid: if they copied a token or added a trust, check each
-        project’s Tokens page.
+        {member.from_group &&
+          " until they sign in again, or for good if they leave the group or you remove it"}
+        . Trusts and tokens that others created stay valid: if they copied a token or added a trust, check
+        each project’s Tokens page.
         {member.role === "owner" && " Their invitations and links end. Groups that they added stay."}
       </p>
     ),

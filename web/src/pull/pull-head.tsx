@@ -4,7 +4,6 @@ import { describeCounts } from "../changes/descriptions";
 import { countShots } from "../changes/verdicts";
 import { send } from "../lib/api";
 import { formatBytes, formatCount, formatNumber, shortSha } from "../lib/format";
-import { includesRole } from "../lib/roles";
 import type { Comparison, Expired, Project, PullRequest } from "../lib/types";
 import { useMay } from "../lib/use-may";
 import { GateLabel } from "../review/review-label";
@@ -49,7 +48,7 @@ export function PullHead(props: PullHeadProps) {
       title={pullHeading(prNumber, pull?.title ?? "")}
       part={project?.name ?? ""}
       crumbs={crumbs}
-      actions={pull && <Actions {...{ project, pull, urls, onChanged, onHelp }} />}
+      actions={pull && <Actions {...{ pull, urls, onChanged, onHelp }} />}
     >
       <p class="pull-facts">{pull ? <Facts pull={pull} comparison={comparison} /> : "\u00a0"}</p>
     </PageHead>
@@ -81,14 +80,13 @@ function Facts({ pull, comparison }: { pull: PullRequest; comparison: Comparison
   );
 }
 
-type ActionsProps = Pick<PullHeadProps, "project" | "urls" | "onChanged" | "onHelp"> & { pull: PullRequest };
+type ActionsProps = Pick<PullHeadProps, "urls" | "onChanged" | "onHelp"> & { pull: PullRequest };
 
-function Actions({ project, pull, urls, onChanged, onHelp }: ActionsProps) {
+function Actions({ pull, urls, onChanged, onHelp }: ActionsProps) {
   const { url } = pull;
   const [isSharing, setSharing] = useState(false);
-  const canShare = includesRole(project?.role ?? "viewer", "maintainer") && pull.closed_at === null;
+  const maintains = useMay("maintainer");
   const hasImages = pull.images > 0;
-  const mayDelete = useMay("maintainer");
   const action = useAction();
   const expire = async () => {
     if (await confirmExpire(pull)) await action.run(() => expireAll(urls).finally(onChanged));
@@ -105,7 +103,7 @@ function Actions({ project, pull, urls, onChanged, onHelp }: ActionsProps) {
           <DownloadIcon /> Download all
         </a>
       )}
-      {canShare && <Button onClick={() => setSharing(true)}>Share</Button>}
+      {maintains && pull.closed_at === null && <Button onClick={() => setSharing(true)}>Share</Button>}
       {isSharing && <ShareDialog urls={urls} prNumber={pull.pr_number} onClose={() => setSharing(false)} />}
       <Menu button={<MoreIcon />} label="More actions">
         <li>
@@ -113,7 +111,7 @@ function Actions({ project, pull, urls, onChanged, onHelp }: ActionsProps) {
             Keyboard shortcuts
           </button>
         </li>
-        {hasImages && mayDelete && (
+        {hasImages && maintains && (
           <li>
             <button type="button" class="danger" onClick={expire}>
               Delete screenshots…

@@ -165,7 +165,7 @@ function Left({ desk, gate }: Pick<Props, "desk" | "gate">) {
     <p class="review-left" role="status">
       {counts.total > 0 && <meter aria-hidden="true" max={counts.total} value={counts.total - counts.open} />}
       {describeLeft(gate, counts)}
-      {!desk.canDecide && <span class="quiet"> A reviewer decides.</span>}
+      {!desk.canDecide && <span class="quiet"> Only reviewers can decide.</span>}
     </p>
   );
 }

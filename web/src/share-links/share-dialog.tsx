@@ -5,7 +5,7 @@ import { date } from "../lib/format";
 import { useLive } from "../lib/live";
 import type { NewShareLink, ShareLink, ShareLinkList } from "../lib/types";
 import type { PullUrls } from "../pull/urls";
-import { Button, CopyButton, Dialog, Failed, Field, Loading, Mono, Time, toast, useAction } from "../ui";
+import { Button, confirmDialog, Dialog, Failed, Field, Loading, Secret, Time, toast, useAction } from "../ui";
 
 interface ShareDialogProps {
   urls: PullUrls;
@@ -23,7 +23,7 @@ export function ShareDialog({ urls, prNumber, onClose }: ShareDialogProps) {
       actions={<Button onClick={onClose}>Close</Button>}
     >
       <p>
-        Anyone with a link sees the changes, and nothing else, without an account. They can’t decide. A link
+        Anyone with a link can see the changes without an account, and nothing else. They can’t decide. A link
         ends for good when the pull request closes.
       </p>
       <CreateForm
@@ -34,17 +34,13 @@ export function ShareDialog({ urls, prNumber, onClose }: ShareDialogProps) {
         }}
       />
       {created && (
-        <div role="status">
-          <p class="warning">Copy the link now. It cannot be shown again.</p>
-          <div class="secret">
-            <Mono>{created.url}</Mono>
-            <CopyButton text={created.url} label="Copy link" />
-          </div>
+        <div class="stack" role="status">
+          <Secret noun="link" secret={created.url} />
         </div>
       )}
       {!data && (error ? <Failed error={error} retry={refresh} /> : <Loading rows={1} />)}
       {data && data.share_links.length > 0 && (
-        <ul class="rows share-links" aria-label="Links">
+        <ul class="rows" aria-label="Links">
           {data.share_links.map((link) => (
             <LinkRow key={link.id} link={link} path={urls.shareLinks} onRevoked={refresh} />
           ))}
@@ -99,16 +95,23 @@ function LinkRow({ link, path, onRevoked }: LinkRowProps) {
   const { id, created_by, created_at } = link;
   const state = stateOf(link);
   const action = useAction();
-  const revoke = () =>
-    action.run(async () => {
+  const revoke = async () => {
+    const question = {
+      title: "Revoke the link?",
+      body: <p>Nobody can open it anymore. You can’t undo this.</p>,
+      action: "Revoke link",
+    };
+    if (!(await confirmDialog(question))) return;
+    await action.run(async () => {
       await send("DELETE", `${path}/${id}`);
       toast("The link no longer works.");
       await onRevoked();
     });
+  };
   return (
-    <li class="row share-link" data-state={state}>
+    <li class="row spread">
       <p class="row-about">
-        <strong>{describeEnd(link)}</strong>
+        {state === "active" ? <strong>{describeEnd(link)}</strong> : <span>{describeEnd(link)}</span>}
         <span>
           by {created_by}, <Time at={created_at} />
         </span>

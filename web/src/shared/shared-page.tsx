@@ -12,7 +12,7 @@ import type { ChangesUrls } from "../pull/urls";
 import { GateLabel } from "../review/review-label";
 import { useReadOnlyDesk } from "../review/use-read-only-desk";
 import { Banner } from "../shell/banner";
-import { Empty, Failed, Loading, Mark, PageHead } from "../ui";
+import { Empty, FailedPage, Loading, Mark, PageHead } from "../ui";
 
 export const SHARED = "/shared";
 
@@ -32,7 +32,7 @@ export function SharedPage() {
       <main id="main" class="page wide" tabIndex={-1}>
         {data && <SharedPull key={secret} secret={secret} shared={data} refresh={refresh} />}
         {!data && !error && <Loading rows={4} />}
-        {!data && error && error.status !== 404 && <Failed error={error} retry={refresh} />}
+        {!data && error && error.status !== 404 && <FailedPage error={error} retry={refresh} />}
         {!data && error?.status === 404 && (
           <PageHead title="Not found">
             This link has ended or doesn’t exist. Ask whoever sent it for a new one.

@@ -18,7 +18,7 @@ export function NoAccessPage({ what }: { what: "project" | "organization" }) {
   return (
     <>
       <PageHead title="Not found">
-        This {what} doesn’t exist, or you aren’t a member of its organization.
+        This {what} doesn’t exist, or you aren’t a member of {what === "project" ? "its organization" : "it"}.
       </PageHead>
       <Invitations />
       <div class="stack">

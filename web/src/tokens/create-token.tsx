@@ -1,13 +1,7 @@
 import { useState } from "preact/hooks";
 import { send } from "../lib/api";
 import type { NewToken } from "../lib/types";
-import { Button } from "../ui/button";
-import { CopyButton } from "../ui/copy-button";
-import { Dialog } from "../ui/dialog";
-import { Field } from "../ui/field";
-import { Mono } from "../ui/mono-and-time";
-import { toast } from "../ui/toast";
-import { useAction } from "../ui/use-action";
+import { Button, Field, Mono, SecretDialog, toast, useAction } from "../ui";
 import { daysUntil, END_CHOICES } from "./token-end";
 
 interface CreateTokenProps {
@@ -80,38 +74,17 @@ export function CreateToken({ projectId, label: usual = "", onCreated }: CreateT
       </form>
       {created && (
         <SecretDialog
-          created={created}
+          title="Your new token"
+          noun="token"
+          secret={created.secret}
           onClose={() => {
             setCreated(null);
             toast(`Created ${created.token.label || created.token.hint}.`);
           }}
-        />
+        >
+          Store it in your CI as the secret <Mono>PRSHOTS_TOKEN</Mono>, never in the repository.
+        </SecretDialog>
       )}
     </>
-  );
-}
-
-function SecretDialog({ created, onClose }: { created: NewToken; onClose: () => void }) {
-  return (
-    <Dialog
-      title="Your new token"
-      onClose={onClose}
-      actions={
-        <Button kind="primary" onClick={onClose}>
-          I’ve stored it
-        </Button>
-      }
-    >
-      <p class="warning">
-        Copy the token now. It cannot be shown again, because the service stores only its hash.
-      </p>
-      <div class="secret">
-        <Mono>{created.secret}</Mono>
-        <CopyButton text={created.secret} label="Copy token" />
-      </div>
-      <p class="quiet small">
-        Store it in your CI as the secret <Mono>PRSHOTS_TOKEN</Mono>, never in the repository.
-      </p>
-    </Dialog>
   );
 }

@@ -30,7 +30,7 @@ describe("the end of a token", () => {
   it("is described", () => {
     expect(describeTokenEnd(endingIn(null), NOW)).toBe("");
     expect(describeTokenEnd(endingIn(-1), NOW)).toMatch(/^Expired /);
-    expect(describeTokenEnd(endingIn(86_400), NOW)).toMatch(/: create another in time$/);
+    expect(describeTokenEnd(endingIn(86_400), NOW)).toMatch(/: replace it before then$/);
   });
 });
 

@@ -30,6 +30,6 @@ export function describeTokenEnd(token: Token, now: number): string {
   if (token.expires_at === null) return "";
   if (hasEnded(token, now)) return `Expired ${date(token.expires_at)}`;
   return endsSoon(token, now)
-    ? `Expires ${date(token.expires_at)}: create another in time`
+    ? `Expires ${date(token.expires_at)}: replace it before then`
     : `Expires ${date(token.expires_at)}`;
 }

@@ -8,9 +8,18 @@ export { Field, NameField } from "./field";
 export * from "./icons";
 export { Menu } from "./menu";
 export { Mono, Time } from "./mono-and-time";
-export { InstallationHead, OrganizationHead, PageHead, ProjectHead } from "./page-head";
-export { QuotaBanner, QuotaBars } from "./quotas";
+export {
+  InstallationHead,
+  neededRole,
+  ORGANIZATION_TABS,
+  OrganizationHead,
+  PageHead,
+  PROJECT_TABS,
+  ProjectHead,
+} from "./page-head";
+export { QuotaBars } from "./quotas";
 export { SearchField } from "./search-field";
+export { Secret, SecretDialog } from "./secret";
 export { Empty, Failed, FailedPage, Loading } from "./states";
 export { Toasts, toast } from "./toast";
 export { useAction } from "./use-action";

@@ -61,7 +61,7 @@ interface Tab {
 }
 
 /** Few projects have staged screenshots, so the "Staged" tab is shown only on its own page. */
-const PROJECT_TABS = [
+export const PROJECT_TABS = [
   { id: "pulls", path: "", label: "Pull requests" },
   { id: "staged", path: "/staged", label: "Staged" },
   { id: "baselines", path: "/baselines", label: "Baselines" },
@@ -73,7 +73,7 @@ const PROJECT_TABS = [
   { id: "setup", path: "/setup", label: "Setup", needs: "maintainer" },
 ] as const satisfies readonly Tab[];
 
-const ORGANIZATION_TABS = [
+export const ORGANIZATION_TABS = [
   { id: "members", path: "", label: "Members" },
   { id: "usage", path: "/usage", label: "Usage" },
   { id: "webhooks", path: "/webhooks", label: "Webhooks", needs: "owner" },
@@ -84,6 +84,10 @@ const INSTALLATION_TABS = [
   { id: "organizations", path: "", label: "Organizations" },
   { id: "audit", path: "/audit", label: "Audit log" },
 ] as const satisfies readonly Tab[];
+
+/** The role that the page of a tab needs, if a viewer can't open it. */
+export const neededRole = (tabs: readonly Tab[], tabId: string): Role | undefined =>
+  tabs.find(({ id }) => id === tabId)?.needs;
 
 interface TabsProps {
   label: string;

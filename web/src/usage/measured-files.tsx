@@ -1,3 +1,4 @@
+import type { ComponentChildren } from "preact";
 import { formatBytes, formatCount, formatNumber } from "../lib/format";
 import type { Measured } from "../lib/types";
 import { Bars, Empty } from "../ui";
@@ -15,8 +16,15 @@ const KINDS: Record<string, string> = {
 };
 const DERIVED = new Set(["thumbnails", "differences", "closeups"]);
 
+interface MeasuredFilesProps {
+  measured: Measured;
+  days: number;
+  /** Beside the title of the chart. */
+  children?: ComponentChildren;
+}
+
 /** What the store has, by the kind of file and over time. */
-export function MeasuredFiles({ measured, days }: { measured: Measured; days: number }) {
+export function MeasuredFiles({ measured, days, children }: MeasuredFilesProps) {
   const most = Math.max(1, ...measured.kinds.map(({ bytes }) => bytes));
   const total = measured.kinds.reduce((sum, { bytes }) => sum + bytes, 0);
   return (
@@ -34,7 +42,7 @@ export function MeasuredFiles({ measured, days }: { measured: Measured; days: nu
         <div class="charts">
           <ul class="rows">
             {measured.kinds.map(({ kind, files, bytes }) => (
-              <li key={kind} class="row file-kind">
+              <li key={kind} class="row biggest kind">
                 <span>
                   {KINDS[kind] ?? kind}
                   {DERIVED.has(kind) && <span class="quiet small"> not counted</span>}
@@ -47,7 +55,7 @@ export function MeasuredFiles({ measured, days }: { measured: Measured; days: nu
               </li>
             ))}
           </ul>
-          <OverTime measured={measured} days={days} />
+          <OverTime {...{ measured, days, children }} />
         </div>
       ) : (
         <Empty title="Nothing measured yet" />
@@ -56,7 +64,7 @@ export function MeasuredFiles({ measured, days }: { measured: Measured; days: nu
   );
 }
 
-function OverTime({ measured, days }: { measured: Measured; days: number }) {
+function OverTime({ measured, days, children }: MeasuredFilesProps) {
   const bars = fillDays(measured.days, days, Date.now());
   const top = Math.max(0, ...bars.map(({ bytes }) => bytes));
   const first = bars[0]?.label ?? "";
@@ -64,6 +72,7 @@ function OverTime({ measured, days }: { measured: Measured; days: number }) {
     <figure class="chart">
       <figcaption>
         <h3>Stored files over time</h3>
+        {children}
       </figcaption>
       <p class="chart-top" aria-hidden="true">
         {formatBytes(top)}

@@ -1,19 +1,15 @@
 import { formatBytes, formatCount } from "../lib/format";
 import { useLive } from "../lib/live";
-import { useMe } from "../lib/me";
 import { Link, useLocation } from "../lib/router";
-import type { OrganizationUsage, StoredProject } from "../lib/types";
-import { NoAccessPage } from "../shell/no-access-page";
+import type { Organization, OrganizationUsage, StoredProject } from "../lib/types";
 import { Choice, Empty, Failed, Loading, OrganizationHead, QuotaBars } from "../ui";
 import { MeasuredFiles } from "./measured-files";
 import { daysFrom, RANGES } from "./ranges";
 
-export function OrganizationUsagePage({ organizationId }: { organizationId: string }) {
-  const organization = useMe().organizations.find(({ id }) => id === organizationId);
+export function OrganizationUsagePage({ organization }: { organization: Organization }) {
   const days = daysFrom(useLocation().query);
-  const base = `/organizations/${organizationId}`;
-  const usage = useLive<OrganizationUsage>(organization ? `${base}/usage?days=${days}` : null);
-  if (!organization) return <NoAccessPage what="organization" />;
+  const base = `/organizations/${organization.id}`;
+  const usage = useLive<OrganizationUsage>(`${base}/usage?days=${days}`);
   return (
     <>
       <OrganizationHead organization={organization} current="usage" />
@@ -31,8 +27,7 @@ export function OrganizationUsagePage({ organizationId }: { organizationId: stri
             </div>
             <Projects projects={usage.data.projects} />
           </section>
-          <MeasuredFiles measured={usage.data.measured} days={Number(days)} />
-          {usage.data.measured.day && (
+          <MeasuredFiles measured={usage.data.measured} days={Number(days)}>
             <Choice
               look="segments"
               label="Period"
@@ -40,7 +35,7 @@ export function OrganizationUsagePage({ organizationId }: { organizationId: stri
               current={days}
               href={(range) => `${base}/usage?days=${range}`}
             />
-          )}
+          </MeasuredFiles>
         </>
       )}
     </>

@@ -1,6 +1,6 @@
 /** The messages of a webhook, with the receiver's replies. */
 import { useState } from "preact/hooks";
-import { send } from "../lib/api";
+import { send, toSentence } from "../lib/api";
 import { describeRetry, formatCount } from "../lib/format";
 import { useLive, usePages } from "../lib/live";
 import { Link } from "../lib/router";
@@ -47,28 +47,31 @@ function DeliveryRow({ path, delivery, onSent }: DeliveryRowProps) {
       await onSent();
     });
   return (
-    <li class="row">
-      <p>
-        <strong>{event}</strong>
-        {project_id && pr_number && (
-          <>
-            {" "}
-            <Link href={`/projects/${project_id}/prs/${pr_number}`}>#{pr_number}</Link>
-          </>
-        )}{" "}
-        <span class="quiet small">
-          <Time at={created_at} />
-        </span>
-      </p>
-      <p class="row-about">
-        {error && <span class="problem">{error}</span>}
-        <span>
-          {!error && sent_at !== null && `Arrived, the reply was ${status}. `}
-          {formatCount(attempts, "attempt")}. {delivery.next_at !== null && describeRetry(delivery.next_at)}
-          {delivery.next_at === null && error && "prshots gave up. You can send it again."}
-        </span>
-      </p>
-      <p class="webhook-actions">
+    <li class="row spread">
+      <div>
+        <p>
+          <strong>{event}</strong>
+          {project_id && pr_number && (
+            <>
+              {" "}
+              <Link href={`/projects/${project_id}/prs/${pr_number}`}>#{pr_number}</Link>
+            </>
+          )}{" "}
+          <span class="quiet small">
+            <Time at={created_at} />
+          </span>
+        </p>
+        <p class="row-about">
+          {error && <span class="problem">{toSentence(error)}</span>}
+          <span>
+            {!error && sent_at !== null && `Arrived: the receiver answered ${status}. `}
+            {attempts === 0 ? "Not sent yet." : `${formatCount(attempts, "attempt")}.`}{" "}
+            {delivery.next_at !== null && describeRetry(delivery.next_at)}
+            {delivery.next_at === null && error && "prshots gave up. You can send it again."}
+          </span>
+        </p>
+      </div>
+      <p class="actions">
         <Button aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
           {isOpen ? "Hide message" : "Show message"}
         </Button>

@@ -13,7 +13,7 @@ export const FORMATS: Record<Format, string> = {
 /** The events to choose from. */
 const EVENTS: Record<Exclude<WebhookEvent, "test">, string> = {
   compared: "A comparison finished",
-  decided: "Somebody approved or rejected",
+  decided: "A decision was made or withdrawn",
   gate: "The gate changed",
   expired: "Images were deleted",
   quota: "Storage reached 80 % of the quota",

@@ -1,11 +1,10 @@
 /** The webhooks of an organization and of its projects. Only owners see them. */
 import { useState } from "preact/hooks";
 import { send } from "../lib/api";
+import { dateTime } from "../lib/format";
 import { useLive } from "../lib/live";
-import { useMe } from "../lib/me";
 import { navigate, useLocation } from "../lib/router";
-import type { NewWebhook, Webhook, WebhookList } from "../lib/types";
-import { NoAccessPage } from "../shell/no-access-page";
+import type { NewWebhook, Organization, Webhook, WebhookList } from "../lib/types";
 import {
   Button,
   confirmDialog,
@@ -14,28 +13,26 @@ import {
   Loading,
   Mono,
   OrganizationHead,
+  SecretDialog,
   Time,
   toast,
   useAction,
 } from "../ui";
 import { Deliveries } from "./deliveries";
-import { SecretDialog } from "./secret-dialog";
 import { FORMATS, WebhookDialog } from "./webhook-dialog";
 
-export function WebhooksPage({ organizationId }: { organizationId: string }) {
-  const organization = useMe().organizations.find(({ id }) => id === organizationId);
-  const page = `/organizations/${organizationId}/webhooks`;
-  const { data, error, loading, refresh } = useLive<WebhookList>(organization ? page : null);
+export function WebhooksPage({ organization }: { organization: Organization }) {
+  const page = `/organizations/${organization.id}/webhooks`;
+  const { data, error, loading, refresh } = useLive<WebhookList>(page);
   const shown = useLocation().query.get("webhook");
   const [edited, setEdited] = useState<Webhook | "new" | null>(null);
   const [secret, setSecret] = useState("");
-  if (!organization) return <NoAccessPage what="organization" />;
   return (
     <>
       <OrganizationHead organization={organization} current="webhooks" />
       <div class="kinds webhook-head">
         <p class="lead">
-          Webhooks send comparisons, decisions and the gate to your own server, to Slack or to Teams.
+          Webhooks send events, such as a decision, to your own server, to Slack or to Microsoft Teams.
         </p>
         <Button kind="primary" onClick={() => setEdited("new")}>
           Add webhook
@@ -64,14 +61,23 @@ export function WebhooksPage({ organizationId }: { organizationId: string }) {
       {edited && (
         <WebhookDialog
           page={page}
-          organizationId={organizationId}
+          organizationId={organization.id}
           webhook={edited === "new" ? null : edited}
           onSecret={setSecret}
           onSaved={refresh}
           onClose={() => setEdited(null)}
         />
       )}
-      {secret && <SecretDialog secret={secret} onClose={() => setSecret("")} />}
+      {secret && (
+        <SecretDialog
+          title="The webhook’s secret"
+          noun="secret"
+          secret={secret}
+          onClose={() => setSecret("")}
+        >
+          Your server uses it to verify that messages come from this service.
+        </SecretDialog>
+      )}
     </>
   );
 }
@@ -122,11 +128,9 @@ function WebhookRow({ page, webhook, isOpen, onEdit, onSecret, onChanged }: Webh
   };
   return (
     <li class="row">
-      <div class="row-main">
-        <h2 class="row-title webhook-url">
-          <Mono>{webhook.url}</Mono>
-        </h2>
-      </div>
+      <h2 class="row-title">
+        <Mono>{webhook.url}</Mono>
+      </h2>
       <p class="row-about">
         <State webhook={webhook} />
         <span>
@@ -136,7 +140,7 @@ function WebhookRow({ page, webhook, isOpen, onEdit, onSecret, onChanged }: Webh
           Created <Time at={webhook.created_at} /> by {webhook.created_by}
         </span>
       </p>
-      <p class="webhook-actions">
+      <p class="actions">
         <Button
           aria-expanded={isOpen}
           onClick={() => navigate(isOpen ? page : `${page}?webhook=${webhook.id}`, { replace: true })}
@@ -161,16 +165,12 @@ function State({ webhook: { disabled_at, failing_since, sent_at } }: { webhook: 
   if (disabled_at !== null) {
     return (
       <span class="problem">
-        Disabled <Time at={disabled_at} />: the receiver answered 410. Save it again to enable it.
+        Disabled <Time at={disabled_at} />: the receiver answered 410. To enable it, edit and save it.
       </span>
     );
   }
   if (failing_since !== null) {
-    return (
-      <span class="problem">
-        Failing since <Time at={failing_since} />
-      </span>
-    );
+    return <span class="problem">Failing since {dateTime(failing_since)}</span>;
   }
   if (sent_at === null) return <span>Never sent</span>;
   return (

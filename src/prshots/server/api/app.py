@@ -28,10 +28,11 @@ from prshots.server.api.request_body import BodySlots, bearer, json_object, only
 from prshots.server.api.services import PublicServices
 from prshots.server.api.staging import staging_routes
 from prshots.server.api.upload import upload_routes
+from prshots.server.config.values import Networks
 from prshots.server.domain.audit.acting import act_from
 from prshots.server.domain.images.models import Description
 from prshots.server.domain.projects.models import MAX_ADDRESS, check_repository
-from prshots.server.http.client_address import Networks, client_address
+from prshots.server.http.client_address import client_address
 from prshots.server.http.error_boundary import ErrorBoundary, Message
 from prshots.server.http.json_response import JSONResponse
 from prshots.server.http.llms import llms_route

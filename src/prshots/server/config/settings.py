@@ -214,11 +214,6 @@ class Settings:
         return values.split_by_commas(self.trusted_issuers)
 
     @property
-    def trusted_networks(self) -> values.Networks:
-        """The proxies whose `X-Forwarded-For` counts."""
-        return values.parse_networks(self.trusted_proxies)
-
-    @property
     def on_sqlite(self) -> bool:
         return self.database_url.startswith("sqlite:")
 

@@ -7,7 +7,7 @@ import ipaddress
 import math
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -137,7 +137,7 @@ def hosts(given: object) -> str:
     return ",".join(hosts)
 
 
-Networks = list[ipaddress.IPv4Network | ipaddress.IPv6Network]
+Networks = Sequence[ipaddress.IPv4Network | ipaddress.IPv6Network]
 
 
 def networks(given: object) -> str:
@@ -148,6 +148,10 @@ def networks(given: object) -> str:
 
 def parse_networks(given: str) -> Networks:
     return [ipaddress.ip_network(entry) for entry in split_by_commas(given)]
+
+
+def is_in(networks: Networks, address: str) -> bool:
+    return any(ipaddress.ip_address(address) in network for network in networks)
 
 
 def split_by_commas(given: str) -> list[str]:

@@ -1,11 +1,10 @@
 """The address that a request came from, behind our web component and the operator's proxies."""
 
 import ipaddress
-from collections.abc import Sequence
 
+from prshots.server.config.values import Networks, is_in
 from prshots.server.http.error_boundary import Message
 
-Networks = Sequence[ipaddress.IPv4Network | ipaddress.IPv6Network]
 FORWARDED_FOR = b"x-forwarded-for"
 
 
@@ -25,10 +24,10 @@ def client_address(scope: Message, trusted: Networks) -> str:
     address = ""
     for hop in reversed(hops):
         try:
-            parsed = ipaddress.ip_address(hop)
+            parsed = ipaddress.ip_address(hop.partition("%")[0])  # a zone is any text
         except ValueError:
             return address
         address = str(getattr(parsed, "ipv4_mapped", None) or parsed)
-        if not any(ipaddress.ip_address(address) in network for network in trusted):
+        if not is_in(trusted, address):
             return address
     return address

@@ -15,7 +15,7 @@ def json_bytes(content: object) -> bytes:
     return orjson.dumps(content, default=_reply_fields, option=_OPTIONS)
 
 
-def _reply_fields(reply: Any) -> dict[str, Any]:  # noqa: ANN401 - any class in contract/replies.py
+def _reply_fields(reply: Any) -> dict[str, Any]:  # noqa: ANN401 - any dataclass
     """Return the reply's fields, except those with their default value."""
     return {
         field.name: value for field in fields(reply) if (value := getattr(reply, field.name)) != field.default

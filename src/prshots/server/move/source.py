@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Engine, select, text
 from prshots.contract.errors import MoveError, RecordsError
 from prshots.server import wiring
 from prshots.server.adapters.sql.audit import record
-from prshots.server.adapters.sql.database.database import begin_work, end_work, translating
+from prshots.server.adapters.sql.database.database import calls_after_commit, translating
 from prshots.server.adapters.sql.database.found_schema import found_schema
 from prshots.server.adapters.sql.database.schema import images, installation, metadata
 from prshots.server.adapters.sql.move.change_log import (
@@ -199,10 +199,14 @@ class SourceDatabase:
     def _write(self, work: Callable[[Connection], None]) -> None:
         for attempt in range(ATTEMPTS):
             try:
-                with translating(), self.engine.execution_options(writes=True).connect() as connection:
-                    with connection.begin():
-                        begin_work(connection, work)
-                    end_work(connection)
+                writing = self.engine.execution_options(writes=True)
+                with (
+                    translating(),
+                    writing.connect() as connection,
+                    calls_after_commit(connection),
+                    connection.begin(),
+                ):
+                    work(connection)
             except RecordsError:
                 if attempt == ATTEMPTS - 1:
                     raise

@@ -165,15 +165,17 @@ OUTBOX_FAILED = _counter(
     "prshots_outbox_failed", "Failed attempts to deliver to forges, by kind.", "kind", OUTBOX_KINDS
 )
 OUTBOX_WAITING = _gauge("prshots_outbox_waiting", "Deliveries to forges that are due, counted every 30 s.")
-WEBHOOKS_SENT = _counter("prshots_webhooks_sent", "Messages of webhooks, by event.", "event", WEBHOOK_EVENTS)
+WEBHOOKS_SENT = _counter(
+    "prshots_webhooks_sent", "Webhook messages that arrived, by event.", "event", WEBHOOK_EVENTS
+)
 WEBHOOKS_FAILED = _counter(
     "prshots_webhooks_failed",
-    "Failed attempts to send messages of webhooks, by event.",
+    "Failed attempts to send webhook messages, by event.",
     "event",
     WEBHOOK_EVENTS,
 )
 WEBHOOKS_WAITING = _gauge(
-    "prshots_webhooks_waiting", "Messages of webhooks that wait to be sent, counted every 30 s."
+    "prshots_webhooks_waiting", "Webhook messages that wait to be sent, counted every 30 s."
 )
 
 EXPIRED = _counter("prshots_expired_images", "Expired images, by request or by sweep.", "by", EXPIRED_BY)

@@ -41,6 +41,7 @@ from prshots.server.api.login import login_routes
 from prshots.server.api.services import PublicServices
 from prshots.server.api.shared import shared_route
 from prshots.server.config.settings import Settings
+from prshots.server.config.values import parse_networks
 from prshots.server.domain.comments.service import Comments
 from prshots.server.domain.comparison.baselines import Baselines
 from prshots.server.domain.comparison.service import Comparisons
@@ -165,7 +166,7 @@ def build_api(
         readiness=engines.readiness(),
         start=start,
         close=close,
-        trusted_proxies=settings.trusted_networks,
+        trusted_proxies=parse_networks(settings.trusted_proxies),
         log_requests=settings.log_requests,
     )
 
@@ -318,7 +319,6 @@ def routes_for_people(
 ) -> list[Route]:
     database = engines.database
     sign_in, overview = build_sign_in(settings, database), SqlOverview(database)
-    organizations = Organizations(SqlPeople(database), overview)
     for message in allow_list(settings).never_matching(settings.providers):
         structlog.get_logger().warning(message)
     dashboard = DashboardServices(
@@ -335,8 +335,8 @@ def routes_for_people(
         trusts=Trusts(SqlTrusts(database), settings.issuers),
         connections=SqlConnections(database),
         forges=engines.forges,
-        organizations=organizations,
-        joining=Joining(organizations, SqlInvitationLinks(database), SqlGroups(database)),
+        organizations=Organizations(SqlPeople(database), overview),
+        joining=Joining(SqlInvitationLinks(database), SqlGroups(database)),
         webhooks=SqlWebhooks(database),
         receivers=engines.receivers,
         wake_webhooks=services.webhooks.wake,

@@ -6,21 +6,21 @@ name once and connect to the address that we checked, because the next answer ma
 
 import ipaddress
 import socket
+import ssl
 import time
 from collections.abc import Collection
 from urllib.parse import urlsplit
 
+import httpcore
 import httpx
 
 from prshots.contract.errors import ForgeError
 from prshots.forges.deadline import current_deadline
+from prshots.server.config.values import Networks, is_in
 
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")  # an IPv4 address in its last four bytes
 _PROTOCOLS = ipaddress.ip_network("192.0.0.0/24")  # includes the metadata server of a cloud
 _UNICAST = ipaddress.ip_network("2000::/3")
-
-
-Networks = Collection[ipaddress.IPv4Network | ipaddress.IPv6Network]
 
 
 class PublicTransport(httpx.HTTPTransport):
@@ -30,11 +30,21 @@ class PublicTransport(httpx.HTTPTransport):
     """
 
     def __init__(
-        self, allowed: Networks = (), *, only_https: bool = False, setting: str = "PRSHOTS_FORGE_HOSTS"
+        self,
+        allowed: Networks = (),
+        *,
+        only_https: bool = False,
+        setting: str = "PRSHOTS_FORGE_HOSTS",
+        ssl_context: ssl.SSLContext | None = None,
+        backend: httpcore.NetworkBackend | None = None,
     ) -> None:
         self._allowed, self._only_https, self._setting = allowed, only_https, setting
-        # The pool knows connections by address, and another host at that address has another certificate.
-        super().__init__(limits=httpx.Limits(max_keepalive_connections=0))
+        self._pool = httpcore.ConnectionPool(
+            ssl_context=ssl_context or httpx.create_ssl_context(),
+            # The pool knows connections by address, and another host there has another certificate.
+            max_keepalive_connections=0,
+            network_backend=backend,
+        )
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         host = request.url.raw_host.decode()
@@ -53,7 +63,7 @@ class PublicTransport(httpx.HTTPTransport):
     def check(self, host: str, shown: str, *, is_https: bool) -> list[str]:
         """Return the host's addresses. Raises ForgeError, or ConnectError if it has none."""
         addresses = _resolve(host)
-        others = [address for address in addresses if not self._is_allowed(address)]
+        others = [address for address in addresses if not is_in(self._allowed, address)]
         if not all(map(_is_public, others)):
             raise ForgeError(
                 f"{shown} is on a private network: the operator can allow it with {self._setting}"
@@ -61,9 +71,6 @@ class PublicTransport(httpx.HTTPTransport):
         if others and self._only_https and not is_https:
             raise ForgeError(f"the address uses http, which anyone on the way can read: use https://{shown}")
         return addresses
-
-    def _is_allowed(self, address: str) -> bool:
-        return any(ipaddress.ip_address(address) in network for network in self._allowed)
 
 
 def transport_to(api_url: str, allowed_hosts: Collection[str]) -> PublicTransport | None:

@@ -80,7 +80,7 @@ class OidcProvider:
         A person without a unique login appears under their verified address or their `sub`, because others
         could choose the same `preferred_username`. A `sub` never looks like another person's address.
         """
-        known = {**claims, **userinfo}
+        known = {**claims, **{name: value for name, value in userinfo.items() if value is not None}}
         verified = [source for source in (userinfo, claims) if source.get("email_verified") is True]
         emails = list(_texts(source.get("email") for source in verified))
         unique_login = next(_texts(known.get(claim) for claim in self._login_claims), "")
@@ -192,9 +192,9 @@ class GitHubProvider:
 
 def _groups(claim: object) -> frozenset[str] | None:
     """Return the groups in a claim, or None if it is missing or malformed: an empty list says something."""
-    if isinstance(claim, str):
-        claim = [claim]
-    return frozenset(_texts(claim)) if isinstance(claim, list) else None
+    given = [claim] if isinstance(claim, str) else claim
+    found = frozenset(_texts(given)) if isinstance(given, list) else frozenset()
+    return found if found or given == [] else None
 
 
 def _texts(values: Iterable[object]) -> Iterator[str]:

@@ -14,11 +14,6 @@ from prshots.server.adapters.sql.database.schema import audit_log
 from prshots.server.domain.audit.acting import current_actor
 from prshots.server.domain.audit.models import Action, Actor, ActorKind, AuditEntry, AuditFilter
 
-_ADD = sa.text(
-    "INSERT INTO audit_log (at, organization_id, project_id, project, actor_kind, actor_id, actor, address, "
-    "action, target, details) VALUES (:at, :organization_id, :project_id, :project, :actor_kind, :actor_id, "
-    ":actor, :address, :action, :target, :details)"
-)
 _OF_PROJECT = sa.text("SELECT organization_id, name FROM projects WHERE id = :project_id")
 
 _log = structlog.get_logger()
@@ -57,7 +52,8 @@ def record(
         "details": details or {},
     }
     details_json = json.dumps(entry["details"], ensure_ascii=False)
-    connection.execute(_ADD, entry | {"at": int(time.time()), "details": details_json})
+    row = entry | {"at": int(time.time()), "details": details_json}
+    connection.execute(sa.insert(audit_log), row)
     given = {name: value for name, value in (entry | {"details": json.loads(details_json)}).items() if value}
     if actor.kind is not ActorKind.OPERATOR:  # a command itself says what it did
         after_commit(connection, partial(_log.info, "audit", **given))

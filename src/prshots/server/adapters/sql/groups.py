@@ -7,11 +7,12 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from prshots.contract.errors import ConflictError, NotFoundError
+from prshots.contract.errors import ConflictError
 from prshots.server.adapters.sql import memberships
 from prshots.server.adapters.sql.audit import record
 from prshots.server.adapters.sql.columns import equal, in_batches
 from prshots.server.adapters.sql.database.database import Database
+from prshots.server.adapters.sql.database.row_locks import lock_row
 from prshots.server.adapters.sql.database.schema import (
     members,
     organization_groups,
@@ -42,16 +43,15 @@ class SqlGroups:
         query = sa.select(user_groups.c.name).where(user_groups.c.user_id == user_id)
         return [name for (name,) in await self._database.rows(query.order_by(user_groups.c.name))]
 
-    async def put_group(self, group: Group, most: int) -> None:
+    async def put_group(self, group: Group, most: int, by: str = "") -> None:
         def put(connection: sa.Connection) -> None:
-            if not memberships.lock_row(connection, organizations, group.organization_id):
-                raise NotFoundError("not found")
+            memberships.lock_members(connection, group.organization_id, by)
             connection.execute(sa.delete(organization_groups).where(*_is(group)))
             others = sa.select(sa.func.count()).where(
                 organization_groups.c.organization_id == group.organization_id
             )
             if connection.execute(others).scalar_one() >= most:
-                raise ConflictError(f"an organization can name {most} groups: remove one first")
+                raise ConflictError(f"the organization has {most} groups: remove one first")
             connection.execute(sa.insert(organization_groups).values(asdict(group)))
             _record(connection, Action.GROUP_ADDED, group)
 
@@ -78,7 +78,7 @@ def follow_groups(
     """
     user = connection.execute(sa.select(users.c.provider, users.c.login).where(users.c.id == user_id)).one()
     found = _lock_organizations(connection, user_id, user.provider, names)
-    memberships.lock_row(connection, users, user_id)
+    lock_row(connection, users, user_id)
     _store_groups(connection, user_id, names)
     named = _named_groups(connection, user_id, user.provider)
     theirs = sa.select(members.c.organization_id, members.c.role, members.c.from_group)
@@ -114,7 +114,7 @@ def _lock_organizations(
     named = sa.select(organization_groups.c.organization_id).where(organization_groups.c.provider == provider)
     for some in in_batches(names):
         found.update(connection.execute(named.where(organization_groups.c.name.in_(some))).scalars())
-    return [each for each in sorted(found) if memberships.lock_row(connection, organizations, each)]
+    return [each for each in sorted(found) if lock_row(connection, organizations, each)]
 
 
 def _store_groups(connection: sa.Connection, user_id: str, names: Collection[str]) -> None:

@@ -6,11 +6,12 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from prshots.contract.errors import ConflictError, NotFoundError
+from prshots.contract.errors import ConflictError
 from prshots.server.adapters.sql import memberships
 from prshots.server.adapters.sql.audit import record
 from prshots.server.adapters.sql.columns import equal
 from prshots.server.adapters.sql.database.database import Database
+from prshots.server.adapters.sql.database.row_locks import lock_row
 from prshots.server.adapters.sql.database.schema import invitation_links, invitations, organizations
 from prshots.server.domain.audit.models import Action
 from prshots.server.domain.people.models import InvitationLink
@@ -28,15 +29,14 @@ class SqlInvitationLinks:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def add_link(self, link: InvitationLink, most: int) -> None:
+    async def add_link(self, link: InvitationLink, most: int, by: str = "") -> None:
         open_ones = sa.select(sa.func.count()).where(
             _links.organization_id == link.organization.id, _links.expires_at > link.created_at
         )
         row = {name: getattr(link, name) for name in _FIELDS} | {"organization_id": link.organization.id}
 
         def add(connection: sa.Connection) -> None:
-            if not memberships.lock_row(connection, organizations, link.organization.id):
-                raise NotFoundError("not found")
+            memberships.lock_members(connection, link.organization.id, by)
             if connection.execute(open_ones).scalar_one() >= most:
                 raise ConflictError(f"{most} invitation links are open: revoke one first")
             connection.execute(sa.insert(invitation_links).values(row))
@@ -72,7 +72,7 @@ class SqlInvitationLinks:
         organization_id = link.organization.id
 
         def use(connection: sa.Connection) -> bool:
-            memberships.lock_row(connection, organizations, organization_id)  # it can't be removed meanwhile
+            lock_row(connection, organizations, organization_id)  # it can't be removed meanwhile
             if memberships.role_in(connection, organization_id, user_id) is not None:
                 raise ConflictError(f"you are already a member of {link.organization.name}")
             if connection.execute(taking).rowcount == 0:

@@ -7,13 +7,15 @@ from collections.abc import Mapping
 
 import sqlalchemy as sa
 
-from prshots.contract.errors import ConflictError
+from prshots.contract.errors import ConflictError, NotFoundError
 from prshots.server.adapters.sql.audit import record
 from prshots.server.adapters.sql.columns import LONG_LIVED, equal
+from prshots.server.adapters.sql.database.row_locks import lock_row
 from prshots.server.adapters.sql.database.schema import (
     invitation_links,
     invitations,
     members,
+    organizations,
     projects,
     tokens,
     users,
@@ -35,10 +37,17 @@ def as_stored(role: Role) -> str:
     return _AS_STORED.get(role, role.value)
 
 
-def lock_row(connection: sa.Connection, table: sa.Table, row_id: str) -> bool:
-    """Lock a row, so concurrent changes count each other. Return False if it doesn't exist."""
-    locking = sa.select(table.c.id).where(table.c.id == row_id).with_for_update(key_share=True)
-    return connection.execute(locking).first() is not None
+def lock_members(connection: sa.Connection, organization_id: str, by: str = "") -> None:
+    """Lock an organization, so its members and offers change one after the other.
+
+    Raises NotFoundError if it doesn't exist. `by` is the user who needs to be an owner: they may have been
+    removed since the caller checked. Raises NotFoundError or ForbiddenError if they aren't.
+    """
+    exists = lock_row(connection, organizations, organization_id)
+    role = role_in(connection, organization_id, by) if by else Role.OWNER
+    if not exists or role is None:
+        raise NotFoundError("not found")
+    role.require(Role.OWNER)
 
 
 def role_in(connection: sa.Connection, organization_id: str, user_id: str) -> Role | None:
@@ -90,11 +99,11 @@ def join(
     most: int,
     details: Mapping[str, object] | None = None,
 ) -> None:
-    """Make a user a member. A member keeps a higher role. Raises ConflictError, as `check_room`."""
+    """Make a user a member by hand. A member keeps a higher role. Raises ConflictError, as `check_room`."""
     has = role_in(connection, organization_id, user_id)
     if has is None:
         check_room(connection, user_id, most)
-    if has is None or not has.includes(role):
+    if has is None or role.includes(has):
         set_role(connection, organization_id, user_id, role, details=details)
 
 
@@ -160,11 +169,15 @@ def keep_an_owner(connection: sa.Connection, organization_id: str, leaving: str)
 
 
 def _end_offers_of(connection: sa.Connection, organization_id: str, user_id: str) -> None:
-    """End the invitations and links of someone who is no longer an owner, who could use them to return."""
-    login = sa.select(users.c.login).where(users.c.id == user_id)
+    """End the invitations and links of someone who is no longer an owner, who could use them to return.
+
+    They may have had another login then, so those that no current owner made end with them.
+    """
+    login = sa.select(users.c.login)
+    owners = login.join(members).where(*equal(members, organization_id=organization_id, role=Role.OWNER))
     for table, by in (
         (invitations, invitations.c.invited_by),
         (invitation_links, invitation_links.c.created_by),
     ):
-        theirs = sa.delete(table).where(table.c.organization_id == organization_id, by.in_(login))
-        connection.execute(theirs)
+        theirs = sa.or_(by.in_(login.where(users.c.id == user_id)), by.not_in(owners))
+        connection.execute(sa.delete(table).where(table.c.organization_id == organization_id, theirs))

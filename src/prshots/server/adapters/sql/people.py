@@ -12,6 +12,7 @@ from prshots.server.adapters.sql.audit import record
 from prshots.server.adapters.sql.columns import USER, conflict_as, equal
 from prshots.server.adapters.sql.database.database import Database
 from prshots.server.adapters.sql.database.prepared import Prepared
+from prshots.server.adapters.sql.database.row_locks import lock_row
 from prshots.server.adapters.sql.database.schema import (
     invitation_links,
     invitations,
@@ -25,7 +26,7 @@ from prshots.server.adapters.sql.database.schema import (
     webhooks,
 )
 from prshots.server.adapters.sql.groups import follow_groups
-from prshots.server.adapters.sql.memberships import check_room, lock_row
+from prshots.server.adapters.sql.memberships import check_room, lock_members
 from prshots.server.domain.audit.models import Action
 from prshots.server.domain.people.models import Invitation, LoginState, Member, Session, User
 from prshots.server.domain.projects.models import Organization, Role
@@ -195,17 +196,27 @@ class SqlPeople:
         rows = await self._database.rows(query)
         return [Member(User(*user), Role(role), bool(from_group)) for *user, role, from_group in rows]
 
-    async def set_member(self, organization_id: str, user_id: str, role: Role) -> None:
-        await self._database.write(
-            lambda connection: memberships.set_role(connection, organization_id, user_id, role)
-        )
+    async def set_member(self, organization_id: str, user_id: str, role: Role, by: str = "") -> None:
+        def set_role(connection: sa.Connection) -> None:
+            lock_members(connection, organization_id, by)
+            if by and memberships.role_in(connection, organization_id, user_id) is None:
+                raise NotFoundError("not found")
+            memberships.set_role(connection, organization_id, user_id, role)
+
+        await self._database.write(set_role)
 
     async def remove_member(
-        self, organization_id: str, user_id: str, revoke_tokens_at: int | None = None, revoked_by: str = ""
+        self,
+        organization_id: str,
+        user_id: str,
+        revoke_tokens_at: int | None = None,
+        revoked_by: str = "",
+        by: str = "",
     ) -> bool:
         this = equal(invitations, organization_id=organization_id, user_id=user_id)
 
         def remove(connection: sa.Connection) -> bool:
+            lock_members(connection, organization_id, by)
             was_member = memberships.remove(
                 connection,
                 organization_id,
@@ -222,7 +233,7 @@ class SqlPeople:
 
     # Invitations
 
-    async def add_invitation(self, invitation: Invitation, most: int) -> None:
+    async def add_invitation(self, invitation: Invitation, most: int, by: str = "") -> None:
         organization_id = invitation.organization.id
         open_ones = sa.select(sa.func.count()).where(invitations.c.organization_id == organization_id)
         row = {
@@ -234,8 +245,7 @@ class SqlPeople:
         }
 
         def add(connection: sa.Connection) -> None:
-            if not lock_row(connection, organizations, organization_id):
-                raise NotFoundError("not found")
+            lock_members(connection, organization_id, by)
             if connection.execute(open_ones).scalar_one() >= most:
                 raise ConflictError(f"{most} invitations are open: withdraw one first")
             connection.execute(sa.insert(invitations).values(row))

@@ -78,7 +78,7 @@ def _sentence(event: Event, data: Mapping[str, Any]) -> str:
         reason = why.get(data["reason"], "The retention period ended")
         return f"{reason}. prshots deleted {pluralize(data['images'], 'image')}."
     if event is Event.QUOTA:
-        return "The stored images take more than 80 % of the quota."
+        return "Stored images have reached 80 % of the quota."
     return "This is a test message."
 
 

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import asdict
 from datetime import UTC, date, datetime, timedelta
 
 from starlette.responses import Response, StreamingResponse
@@ -10,14 +9,19 @@ from starlette.responses import Response, StreamingResponse
 from prshots.contract.errors import InvalidInputError
 from prshots.server.api.dashboard import fields, view_types, views
 from prshots.server.api.dashboard.fields import next_cursor
-from prshots.server.api.dashboard.routing import Answer, Call, DashboardRoute, operator_route
+from prshots.server.api.dashboard.routing import (
+    Answer,
+    Call,
+    DashboardRoute,
+    operator_route,
+    organization_route,
+)
 from prshots.server.api.request_body import refuse_body
 from prshots.server.domain.audit.models import AuditEntry, AuditFilter
 from prshots.server.domain.audit.ports import AuditRecords
-from prshots.server.domain.projects.models import Role
 
 PAGE = 60
-EXPORTED_AT_ONCE = 1000
+EXPORTED_AT_ONCE = 100
 FIRST_YEAR = 1970
 
 Log = Callable[[Call, str], Awaitable[Answer]]
@@ -54,13 +58,8 @@ async def _lines(
     audit: AuditRecords, organization_id: str, which: AuditFilter, page: list[AuditEntry]
 ) -> AsyncIterator[str]:
     while page:
-        yield "".join(map(_line, page))
+        yield "".join(json.dumps(entry.as_exported(), ensure_ascii=False) + "\n" for entry in page)
         page = await audit.entries(organization_id, which, page[-1].seq, EXPORTED_AT_ONCE)
-
-
-def _line(entry: AuditEntry) -> str:
-    time = datetime.fromtimestamp(entry.at, UTC).isoformat()
-    return json.dumps({"time": time, **asdict(entry)}, ensure_ascii=False) + "\n"
 
 
 def _filter(call: Call) -> AuditFilter:
@@ -91,22 +90,11 @@ def _midnight(day: date | None) -> int | None:
     return None if day is None else int(datetime.combine(day, datetime.min.time(), UTC).timestamp())
 
 
-def _of_organization(path: str, answer: Log) -> DashboardRoute:
-    async def for_owner(call: Call) -> Answer:
-        organization_id = call.path("organization_id")
-        await call.services.organizations.find_for(call.user, organization_id, Role.OWNER)
-        return await answer(call, organization_id)
-
-    return DashboardRoute("GET", f"/organizations/{{organization_id}}{path}", for_owner)
+def _routes(path: str, answer: Log) -> tuple[DashboardRoute, ...]:
+    return (
+        organization_route("GET", path, lambda call, organization: answer(call, organization.id)),
+        operator_route("GET", path, lambda call: answer(call, "")),
+    )
 
 
-def _of_installation(path: str, answer: Log) -> DashboardRoute:
-    return operator_route("GET", path, lambda call: answer(call, ""))
-
-
-ROUTES = (
-    _of_organization("/audit", list_entries),
-    _of_organization("/audit/export", export),
-    _of_installation("/audit", list_entries),
-    _of_installation("/audit/export", export),
-)
+ROUTES = (*_routes("/audit", list_entries), *_routes("/audit/export", export))

@@ -4,7 +4,7 @@ from http import HTTPStatus
 
 from prshots.contract.errors import InvalidInputError, NotFoundError
 from prshots.contract.limits import Policy
-from prshots.server.api.dashboard import fields, storage_views, view_types, views
+from prshots.server.api.dashboard import fields, view_types, views
 from prshots.server.api.dashboard.fields import next_cursor
 from prshots.server.api.dashboard.routing import Call, DashboardRoute, project_route
 from prshots.server.api.fields import flag_of
@@ -101,7 +101,7 @@ async def usage(call: Call) -> view_types.UsageView:
         "images": summary.images,
         "bytes": summary.bytes,
         "biggest": [views.pull_view(pull, summary.project.repository) for pull in biggest],
-        "measured": storage_views.measured_view(measured),
+        "measured": views.measured_view(measured),
     }
 
 

@@ -2,15 +2,15 @@
 
 A handler runs only for a signed-in user. A request that changes something must come from the dashboard's own
 pages. A handler under a project's path gets the project only if the user has the role that the route needs:
-by default, to read, `viewer`, and to change something, `maintainer`. Other people's data gets the same 404 as
-data that doesn't exist.
+by default, to read, `viewer`, and to change something, `maintainer`. Under an organization's path, the
+default is `owner`. Other people's data gets the same 404 as data that doesn't exist.
 """
 
 import contextlib
 import hashlib
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from http import HTTPStatus
 from typing import Any, Literal
@@ -41,7 +41,7 @@ from prshots.server.domain.people.models import User
 from prshots.server.domain.people.organizations import Organizations
 from prshots.server.domain.people.sign_in import SignIn
 from prshots.server.domain.projects.keyless import Trusts
-from prshots.server.domain.projects.models import Project, Role
+from prshots.server.domain.projects.models import Organization, Project, Role
 from prshots.server.domain.projects.service import Projects
 from prshots.server.domain.review.noise_service import Noise
 from prshots.server.domain.review.service import Reviews
@@ -117,6 +117,8 @@ class Call:
     request: Request
     user: User
     services: DashboardServices
+    check_again: Callable[[], Awaitable[object]] | None = None
+    """Raises NotFoundError or ForbiddenError if the user no longer has the role that the route needs."""
 
     @property
     def query(self) -> Mapping[str, str]:
@@ -130,8 +132,11 @@ class Call:
         return fields.key_after(self.query.get("after"), *types)
 
     async def body(self, max_bytes: int = MAX_JSON_BYTES) -> dict[str, Any]:
-        """Return the JSON object in the body. Raises InvalidInputError."""
-        return require_storable(await json_object(self.request, max_bytes=max_bytes))
+        """Return the JSON object in the body. Raises InvalidInputError, or the errors of `check_again`."""
+        found = require_storable(await json_object(self.request, max_bytes=max_bytes))
+        if self.check_again:  # a body can take seconds to arrive
+            await self.check_again()
+        return found
 
 
 View = Mapping[str, object] | Decided
@@ -139,6 +144,7 @@ Answer = View | Response
 """The JSON of a reply, or a complete response for other content."""
 
 Handler = Callable[[Call], Awaitable[Answer]]
+OrganizationHandler = Callable[[Call, Organization], Awaitable[Answer]]
 ProjectHandler = Callable[[Call, Project], Awaitable[Answer]]
 PullRequestHandler = Callable[[Call, Project, int], Awaitable[Answer]]
 Version = Callable[[Call, Project, int], Awaitable[str | None]]
@@ -153,6 +159,24 @@ class DashboardRoute:
     status: HTTPStatus = HTTPStatus.OK
 
 
+def organization_route(
+    method: Method,
+    path: str,
+    handler: OrganizationHandler,
+    status: HTTPStatus = HTTPStatus.OK,
+    *,
+    needs: Role = Role.OWNER,
+) -> DashboardRoute:
+    """Return a route under an organization's path. The handler receives the organization."""
+
+    async def with_organization(call: Call) -> Answer:
+        organization_id = call.path("organization_id")
+        find = partial(call.services.organizations.find_for, call.user, organization_id, needs)
+        return await handler(replace(call, check_again=find), await find())
+
+    return DashboardRoute(method, f"/organizations/{{organization_id}}{path}", with_organization, status)
+
+
 def project_route(
     method: Method,
     path: str,
@@ -165,8 +189,8 @@ def project_route(
     needed = needs or (Role.VIEWER if method == "GET" else Role.MAINTAINER)
 
     async def with_project(call: Call) -> Answer:
-        project = await call.services.organizations.project(call.user, call.path("project_id"), needed)
-        return await handler(call, project)
+        find = partial(call.services.organizations.project, call.user, call.path("project_id"), needed)
+        return await handler(replace(call, check_again=find), await find())
 
     return DashboardRoute(method, f"/projects/{{project_id}}{path}", with_project, status)
 

@@ -8,7 +8,7 @@ from typing import TypeVar, cast
 from prshots.contract.formats import BY_EXT
 from prshots.contract.replies import Review
 from prshots.server.api.dashboard import view_types
-from prshots.server.domain.audit.models import AuditEntry
+from prshots.server.domain.audit.models import Action, AuditEntry
 from prshots.server.domain.comparison.models import (
     BaselineCommit,
     BaselinePeriod,
@@ -33,11 +33,16 @@ from prshots.server.domain.projects.models import (
 from prshots.server.domain.review.models import Reviewed, ShareLink
 from prshots.server.domain.review.noise import BranchHistory, BranchPicture, Quarantine
 from prshots.server.domain.review.reply import group_reviewed
+from prshots.server.domain.storage.models import FileKind, UsageDay
+from prshots.server.domain.webhooks.models import ListedDelivery, Webhook
 from prshots.server.http.headers import origin_of
 
 V = TypeVar("V")
 
 CARD_DAYS = 30
+
+_BEFORE_AND_AFTER = (Action.PROJECT_CHANGED, Action.MEMBER_ROLE_CHANGED)
+"""Actions whose lists have the value before and after."""
 
 
 def _view(kind: type[V], record: object, **others: object) -> V:
@@ -65,7 +70,7 @@ def member_view(member: Member, viewer: User, avatar_origins: Container[str]) ->
 
 
 def audit_entry_view(entry: AuditEntry) -> view_types.AuditEntryView:
-    separator = " → " if entry.action.endswith("changed") else ", "
+    separator = " → " if entry.action in _BEFORE_AND_AFTER else ", "
     return _view(
         view_types.AuditEntryView,
         entry,
@@ -75,7 +80,7 @@ def audit_entry_view(entry: AuditEntry) -> view_types.AuditEntryView:
 
 
 def _detail(value: object, separator: str) -> str:
-    """Return a value of JSON in words. A list of a change has the values before and after."""
+    """Return a value of JSON in words."""
     match value:
         case list():
             return separator.join(_detail(each, ", ") for each in value)
@@ -137,6 +142,19 @@ def every_day(known: Sequence[DayOfUploads], today: int, count: int) -> list[Day
     """Return each of the last `count` days, oldest first, including days without uploads."""
     by_day = {day.day: day for day in known}
     return [by_day.get(day, DayOfUploads(day, 0, 0)) for day in range(today - count + 1, today + 1)]
+
+
+def measured_view(days: Sequence[UsageDay]) -> view_types.MeasuredView:
+    kinds: list[view_types.FilesView] = [
+        {"kind": cast("FileKind", kind), "files": files, "bytes": size}
+        for kind, (files, size) in (days[-1].kinds.items() if days else ())
+    ]
+    return {
+        "day": date_of(days[-1].day) if days else None,
+        "estimated": bool(days) and days[-1].is_estimated,
+        "kinds": sorted(kinds, key=lambda each: -each["bytes"]),
+        "days": [{"day": date_of(day.day), "bytes": day.bytes} for day in days],
+    }
 
 
 def image_view(image: Image, images: Images) -> view_types.ImageView:
@@ -264,3 +282,23 @@ def connection_view(connection: Connection, problem: str) -> view_types.Connecti
 
 def trust_view(trust: Trust) -> view_types.TrustView:
     return _view(view_types.TrustView, trust, pins=trust.pins or {}, refused_ids=trust.refused_ids or {})
+
+
+def webhook_view(webhook: Webhook) -> view_types.WebhookView:
+    return _view(
+        view_types.WebhookView,
+        webhook,
+        project_id=webhook.project_id or None,
+        old_secret_until=webhook.old_until or None,
+    )
+
+
+def delivery_view(delivery: ListedDelivery) -> view_types.WebhookDeliveryView:
+    return _view(
+        view_types.WebhookDeliveryView,
+        delivery,
+        project_id=delivery.project_id or None,
+        pr_number=delivery.pr_number or None,
+        next_at=delivery.due_at,
+        status=delivery.status or None,
+    )

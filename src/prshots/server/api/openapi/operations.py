@@ -68,7 +68,7 @@ _UNAVAILABLE_OR_BUSY = error_reply(
     retry_after=True,
 )
 FULL_OR_OVER_QUOTA = error_reply(
-    "The storage is full, or a quota is reached. Only a full storage has `Retry-After`.",
+    "The storage is full, or a quota is reached. `Retry-After` is only set if the storage is full.",
     "storage full, retry later",
     QUOTA_REACHED,
     retry_after=True,

@@ -1,7 +1,8 @@
 """The entries of the audit log."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -92,6 +93,9 @@ class AuditEntry:
     action: str
     target: str
     details: Mapping[str, object]
+
+    def as_exported(self) -> dict[str, object]:
+        return {"time": datetime.fromtimestamp(self.at, UTC).isoformat(), **asdict(self)}
 
 
 class AuditFilter(NamedTuple):

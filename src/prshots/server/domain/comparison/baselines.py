@@ -118,9 +118,7 @@ class Baselines:
             wanted += [image for image in pairs if known.get(image.shot, image.sha256) != image.sha256]
         return wanted
 
-    async def _copy_as_baseline(
-        self, image: Image, merged_as: str, branch: str, limits: Limits | None
-    ) -> bool:
+    async def _copy_as_baseline(self, image: Image, merged_as: str, branch: str, limits: Limits) -> bool:
         original = await self._store.read(image.key)
         if original is None:
             return False

@@ -32,7 +32,7 @@ class BaselineRecords(Protocol):
         Each shot comes with a SHA-256. Return its image, or None if no baseline of the shot has these bytes.
         """
 
-    async def adopt(self, image: Image, branch: str, limits: Limits | None = None) -> bool:
+    async def adopt(self, image: Image, branch: str, limits: Limits = ()) -> bool:
         """Add an image and make it a baseline that ranks below the branch's own build.
 
         Return False and change nothing if the commit already has such a baseline for the shot. Raises

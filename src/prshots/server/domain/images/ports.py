@@ -32,7 +32,7 @@ class ImageRecords(Protocol):
         branch: str = "",
         before: Image | None = None,
         kept: KeptReply | None = None,
-        limits: Limits | None = None,
+        limits: Limits = (),
     ) -> bool:
         """Commit the records of the image and its `before` image, together and durably, before returning.
 
@@ -185,9 +185,7 @@ class StagedRecords(Protocol):
     Images that are past their `expires_at` or scheduled for expiry count as deleted.
     """
 
-    async def add(
-        self, staged: StagedImage, kept: KeptReply | None = None, limits: Limits | None = None
-    ) -> bool:
+    async def add(self, staged: StagedImage, kept: KeptReply | None = None, limits: Limits = ()) -> bool:
         """Commit the image's record and its place, with the same result and errors as `add_image`."""
 
     async def find(
@@ -232,11 +230,11 @@ class PutUrlRecords(Protocol):
         """
 
     async def use(
-        self, put_url: PutUrl, image: Image, staged: StagedImage | None, limits: Limits | None = None
+        self, put_url: PutUrl, image: Image, staged: StagedImage | None, limits: Limits = ()
     ) -> bool:
         """Commit the image's record and mark the URL as used. If it was already used, return False."""
 
-    async def use_before(self, put_url: PutUrl, before: Image, limits: Limits | None = None) -> bool:
+    async def use_before(self, put_url: PutUrl, before: Image, limits: Limits = ()) -> bool:
         """Commit the before image's record, like `use`. The image must follow before the URL expires."""
 
     async def discard_expired(self, now: int, limit: int) -> int:

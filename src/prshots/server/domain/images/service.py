@@ -38,7 +38,7 @@ from prshots.server.links import KeySource
 
 EXPIRE_BATCH = 1000
 
-LimitedRecording = Callable[[Limits | None], Awaitable[bool | None]]
+LimitedRecording = Callable[[Limits], Awaitable[bool | None]]
 """Records objects whose bytes are stored, within limits. Returns False to refuse them."""
 
 _log = structlog.get_logger()
@@ -311,8 +311,7 @@ class Images:
         Raises QuotaReachedError if they don't fit.
         """
         limits = self.limits_of(project)
-        if limits:
-            await self._quotas.require_room(limits, image.size + (before.size if before else 0))
+        await self._quotas.require_room(limits, image.size + (before.size if before else 0))
         objects = {before.key: checked.before.chunks} if before and checked.before else {}
         objects[image.key] = checked.image.chunks
         return await store_and_record(self._store, objects, lambda: record(limits))
@@ -334,8 +333,8 @@ class Images:
             checked,
         )
 
-    def limits_of(self, project: Project) -> Limits | None:
-        """Return what limits the project's uploads, or None if nothing does."""
+    def limits_of(self, project: Project) -> Limits:
+        """Return what limits the project's uploads."""
         return self._quotas.limits_of(project)
 
     def _sign(self, image: Image, ext: str, later: int = 0) -> str:

@@ -7,12 +7,12 @@ were in at their last sign-in.
 import secrets
 import time
 
-from prshots.contract.errors import ConflictError, ForbiddenError, NotFoundError
+from prshots.contract.errors import ForbiddenError, NotFoundError
 from prshots.server.domain.images.models import SECONDS_PER_DAY
 from prshots.server.domain.people.allow_list import fold_case
 from prshots.server.domain.people.login_flow import is_secret, new_secret
 from prshots.server.domain.people.models import Group, InvitationLink, User
-from prshots.server.domain.people.organizations import MAX_ORGANIZATIONS, Organizations
+from prshots.server.domain.people.organizations import MAX_ORGANIZATIONS
 from prshots.server.domain.people.ports import Groups, InvitationLinkRecords
 from prshots.server.domain.projects.credentials import hash_of
 from prshots.server.domain.projects.models import Organization, Role
@@ -26,26 +26,27 @@ _NO_LINK = (
 
 
 class Joining:
-    def __init__(self, organizations: Organizations, links: InvitationLinkRecords, groups: Groups) -> None:
-        self._organizations = organizations
+    """The callers check that the user is an owner."""
+
+    def __init__(self, links: InvitationLinkRecords, groups: Groups) -> None:
         self._links = links
         self._groups = groups
 
-    async def links(self, user: User, organization_id: str) -> list[InvitationLink]:
-        organization = await self._organizations.find_for(user, organization_id, Role.OWNER)
+    async def links(self, organization: Organization) -> list[InvitationLink]:
         return await self._links.links(organization.id, int(time.time()))
 
-    async def create_link(self, user: User, organization_id: str, role: Role) -> tuple[InvitationLink, str]:
-        """Create a link. Return it with its secret. Raises NotFoundError, ForbiddenError, ConflictError."""
-        organization = await self._shared(user, organization_id)
+    async def create_link(
+        self, user: User, organization: Organization, role: Role
+    ) -> tuple[InvitationLink, str]:
+        """Create a link. Return it with its secret. Raises NotFoundError, ConflictError."""
+        organization.require_shared()
         secret, now = new_secret(), int(time.time())
         about = (organization, hash_of(secret), role, user.login, now, now + LINK_SECONDS)
         link = InvitationLink(secrets.token_hex(6), *about)
-        await self._links.add_link(link, MAX_LINKS)
+        await self._links.add_link(link, MAX_LINKS, by=user.id)
         return link, secret
 
-    async def revoke_link(self, user: User, organization_id: str, link_id: str) -> None:
-        organization = await self._organizations.find_for(user, organization_id, Role.OWNER)
+    async def revoke_link(self, organization: Organization, link_id: str) -> None:
         if not await self._links.revoke_link(organization.id, link_id):
             raise NotFoundError("not found")
 
@@ -63,34 +64,27 @@ class Joining:
             raise NotFoundError(_NO_LINK)
         return link
 
-    async def groups(self, user: User, organization_id: str) -> tuple[list[Group], list[str]]:
+    async def groups(self, user: User, organization: Organization) -> tuple[list[Group], list[str]]:
         """Return the groups that the organization names, and the names of the user's own groups."""
-        organization = await self._organizations.find_for(user, organization_id, Role.OWNER)
         found = await self._groups.groups(organization.id)
         return found, await self._groups.groups_of_user(user.id)
 
-    async def name_group(self, user: User, organization_id: str, name: str, role: Role) -> Group:
+    async def name_group(self, user: User, organization: Organization, name: str, role: Role) -> Group:
         """Name a group of the owner's login provider. Raises NotFoundError, ForbiddenError, ConflictError."""
-        organization = await self._shared(user, organization_id)
+        organization.require_shared()
         name = fold_case(name.strip())
         if name not in await self._groups.groups_of_user(user.id):
             raise ForbiddenError(
-                "you can only name a group that you were in when you last signed in: "
+                "you can only add a group that you were in when you last signed in: "
                 "if you are in it, sign out and in again"
             )
         group = Group(organization.id, user.provider, name, role, user.login, int(time.time()))
-        await self._groups.put_group(group, MAX_GROUPS)
+        await self._groups.put_group(group, MAX_GROUPS, by=user.id)
         return group
 
-    async def remove_group(self, user: User, organization_id: str, provider: str, name: str) -> None:
-        """Remove a group. Its members leave at their next sign-in. Raises NotFoundError, ForbiddenError."""
-        found, _ = await self.groups(user, organization_id)
+    async def remove_group(self, organization: Organization, provider: str, name: str) -> None:
+        """Remove a group. Its members leave at their next sign-in. Raises NotFoundError."""
+        found = await self._groups.groups(organization.id)
         named = [group for group in found if (group.provider, group.name) == (provider, name)]
         if not named or not await self._groups.remove_group(named[0]):
             raise NotFoundError("not found")
-
-    async def _shared(self, user: User, organization_id: str) -> Organization:
-        organization = await self._organizations.find_for(user, organization_id, Role.OWNER)
-        if organization.personal:
-            raise ConflictError("a personal organization has no other members: create one to share projects")
-        return organization

@@ -84,13 +84,12 @@ class Organizations:
     async def invite(self, user: User, organization_id: str, login: str, role: Role) -> Invitation:
         """Invite a person by `[provider:]login`. Raises NotFoundError, ForbiddenError, ConflictError."""
         organization = await self.find_for(user, organization_id, Role.OWNER)
-        if organization.personal:
-            raise ConflictError("a personal organization has no other members: create one to share projects")
+        organization.require_shared()
         invited = await self._user_of_login(login)
         if await self._people.organization_of(invited.id, organization.id):
             raise ConflictError(f"{invited.login} is already a member")
         invitation = Invitation(organization, invited, role, user.login, int(time.time()))
-        await self._people.add_invitation(invitation, MAX_INVITATIONS)
+        await self._people.add_invitation(invitation, MAX_INVITATIONS, by=user.id)
         return invitation
 
     async def invitations_to(self, user: User, organization_id: str) -> list[Invitation]:
@@ -107,10 +106,7 @@ class Organizations:
 
     async def change_role(self, user: User, organization_id: str, member_id: str, role: Role) -> None:
         """Change a role. Raises NotFoundError, ForbiddenError, or ConflictError for the last owner."""
-        organization = await self.find_for(user, organization_id, Role.OWNER)
-        if await self._people.organization_of(member_id, organization.id) is None:
-            raise NotFoundError("not found")
-        await self._people.set_member(organization.id, member_id, role)
+        await self._people.set_member(organization_id, member_id, role, by=user.id)
 
     async def tokens_of_member(
         self, user: User, organization_id: str, member_id: str
@@ -130,11 +126,11 @@ class Organizations:
 
         Users may leave and decline, but only an owner may keep the tokens.
         """
-        if member_id != user.id or keep_tokens:
-            await self.find_for(user, organization_id, Role.OWNER)
+        by = user.id if member_id != user.id or keep_tokens else ""
         revoke_tokens_at = None if keep_tokens else int(time.time())
-        removed = await self._people.remove_member(organization_id, member_id, revoke_tokens_at, user.login)
-        if not removed:
+        if not await self._people.remove_member(
+            organization_id, member_id, revoke_tokens_at, user.login, by=by
+        ):
             raise NotFoundError("not found")
 
     async def _user_of_login(self, login: str) -> User:

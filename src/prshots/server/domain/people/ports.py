@@ -17,7 +17,11 @@ from prshots.server.domain.projects.models import Organization, Role
 
 
 class People(Protocol):
-    """Users, sessions and organizations. Raises RecordsError. Writing also raises RecordsFullError."""
+    """Users, sessions and organizations. Raises RecordsError. Writing also raises RecordsFullError.
+
+    Here and in the next ports, `by` is the id of a user who must still be an owner of the organization then.
+    If they aren't, the call raises NotFoundError or ForbiddenError.
+    """
 
     async def add_login_state(self, state: LoginState) -> None:
         """Add a login state. Raises ConflictError if it exists."""
@@ -75,15 +79,21 @@ class People(Protocol):
     async def members(self, organization_id: str, after: tuple[str, str] | None, limit: int) -> list[Member]:
         """Return a page of members, ordered by (login, id)."""
 
-    async def set_member(self, organization_id: str, user_id: str, role: Role) -> None:
+    async def set_member(self, organization_id: str, user_id: str, role: Role, by: str = "") -> None:
         """Add a member or change their role. Raises ConflictError instead of demoting the last owner.
 
-        From then on, they aren't a member through a group. The invitations and links of someone who is no
-        longer an owner end, here and in `remove_member`.
+        With `by`, raises NotFoundError instead of adding a member. From then on, they aren't a member through
+        a group. The invitations and links of someone who is no longer an owner end, here and in
+        `remove_member`.
         """
 
     async def remove_member(
-        self, organization_id: str, user_id: str, revoke_tokens_at: int | None = None, revoked_by: str = ""
+        self,
+        organization_id: str,
+        user_id: str,
+        revoke_tokens_at: int | None = None,
+        revoked_by: str = "",
+        by: str = "",
     ) -> bool:
         """Remove a member or an invitation. Return False if there is none.
 
@@ -91,7 +101,7 @@ class People(Protocol):
         organization's projects.
         """
 
-    async def add_invitation(self, invitation: Invitation, most: int) -> None:
+    async def add_invitation(self, invitation: Invitation, most: int, by: str = "") -> None:
         """Add an invitation. Raises NotFoundError if the organization no longer exists.
 
         Raises ConflictError if the user is already invited, or if `most` invitations are open.
@@ -116,7 +126,7 @@ class Groups(Protocol):
     async def groups_of_user(self, user_id: str) -> list[str]:
         """Return the names of the user's groups at their last sign-in."""
 
-    async def put_group(self, group: Group, most: int) -> None:
+    async def put_group(self, group: Group, most: int, by: str = "") -> None:
         """Add a group or change its role. Raises NotFoundError if the organization no longer exists.
 
         Raises ConflictError if the organization already names `most` others.
@@ -129,7 +139,7 @@ class Groups(Protocol):
 class InvitationLinkRecords(Protocol):
     """Links to join an organization. Raises RecordsError. Writing also raises RecordsFullError."""
 
-    async def add_link(self, link: InvitationLink, most: int) -> None:
+    async def add_link(self, link: InvitationLink, most: int, by: str = "") -> None:
         """Add a link. Raises NotFoundError if the organization no longer exists.
 
         Raises ConflictError if `most` links are open.

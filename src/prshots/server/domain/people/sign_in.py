@@ -195,6 +195,7 @@ class SignIn:
                 await self._people.add_user(user, None)
             except errors.ConflictError:  # another link was redeemed at the same time
                 return await self._operator()
+        act_as(ActorKind.PERSON, user.id, user.login)
         await self._people.set_member(LOCAL_ORGANIZATION, user.id, Role.OWNER)
         return user
 

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from prshots.contract.errors import ForbiddenError, InvalidInputError
+from prshots.contract.errors import ConflictError, ForbiddenError, InvalidInputError
 from prshots.contract.limits import Policy
 
 MAX_NAME = 100
@@ -223,6 +223,11 @@ class Organization:
     created_at: int
     quota_bytes: int | None = None
     """As in Project."""
+
+    def require_shared(self) -> None:
+        """Raise ConflictError for a personal organization."""
+        if self.personal:
+            raise ConflictError("a personal organization has no other members: create one to share projects")
 
 
 @dataclass(frozen=True, slots=True)

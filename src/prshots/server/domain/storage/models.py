@@ -1,7 +1,7 @@
 """Quotas, and what a project's files take."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -12,44 +12,45 @@ WARNING_PERCENT = 80
 """At this share of a quota, webhooks send `quota`, and the dashboard warns."""
 
 
-class Limits(NamedTuple):
-    """How many bytes a project and its organization may store. 0 means no limit."""
+Scope = Literal["organization", "project"]
 
-    organization_id: str
-    project_id: str
-    of_organization: int
-    of_project: int
+
+class Limit(NamedTuple):
+    """How many bytes an organization or a project may store."""
+
+    of: Scope
+    id: str
+    bytes: int
+
+
+Limits = Sequence[Limit]
+"""The limits of uploads to a project: its own, and its organization's."""
 
 
 def is_nearly_full(stored: int, limit: int) -> bool:
     return 0 < limit * WARNING_PERCENT <= stored * 100
 
 
-class Stored(NamedTuple):
-    """How many bytes count towards the quotas of an organization and of one of its projects."""
-
-    in_organization: int
-    in_project: int
-
-
 @dataclass(frozen=True, slots=True)
 class QuotaUse:
     """A quota that applies, and how much of it is used."""
 
-    of: Literal["organization", "project"]
+    of: Scope
     bytes: int
+    """The stored bytes that count towards the quota."""
     limit: int
 
 
 @dataclass(frozen=True, slots=True)
 class QuotaHolder:
-    """An organization or project, for the operator. `quota_bytes` is None for the service's default."""
+    """An organization or project, for the operator."""
 
     id: str
     name: str
     images: int
     bytes: int
     quota_bytes: int | None
+    """The quota that the operator set: 0 for no limit, null for the service's default."""
 
 
 FileKind = Literal["images", "before", "staged", "baselines", "thumbnails", "differences", "closeups"]

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from typing import Protocol
 
-from prshots.server.domain.storage.models import Limits, Measured, QuotaHolder, Stored, UsageDay
+from prshots.server.domain.storage.models import Limit, Measured, QuotaHolder, Scope, UsageDay
 
 
 class QuotaRecords(Protocol):
@@ -12,8 +12,8 @@ class QuotaRecords(Protocol):
     The records of images check quotas: in the transaction that adds an image, so they are exact.
     """
 
-    async def stored(self, limits: Limits) -> Stored:
-        """Return how many bytes are stored. Reads only what `limits` limits; the rest is 0."""
+    async def stored(self, limit: Limit) -> int:
+        """Return how many of the bytes that this limits are stored."""
 
     async def total(self, organization_id: str) -> tuple[int, int]:
         """Return how many images and bytes an organization has stored."""
@@ -26,13 +26,11 @@ class QuotaRecords(Protocol):
     ) -> list[QuotaHolder]:
         """Return the projects of an organization, largest (bytes, id) first."""
 
-    async def set_organization(self, organization_id: str, quota_bytes: int | None, default: int = 0) -> bool:
-        """Set a quota. Return False if there is no such organization.
+    async def set_quota(self, of: Scope, holder_id: str, quota_bytes: int | None, default: int = 0) -> bool:
+        """Set the quota of an organization or project. Return False if it doesn't exist.
 
         `default` is the limit that applies with None. A lower limit may cause the event `quota`.
         """
-
-    async def set_project(self, project_id: str, quota_bytes: int | None, default: int = 0) -> bool: ...
 
 
 class UsageRecords(Protocol):

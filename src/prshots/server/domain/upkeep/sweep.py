@@ -3,8 +3,9 @@
 import contextlib
 import random
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Literal
 
 from prshots.contract.errors import RecordsFullError
@@ -116,19 +117,19 @@ class _Sweep:
             self._progress(self.report)
         while await engines.staged.schedule_expired(now, BATCH) == BATCH:
             self._progress(self.report)
-        while await engines.put_urls.discard_expired(now, BATCH) > 0:
-            self._progress(self.report)
-        while await engines.comparisons.discard_old_pairs(now - OLD_PAIRS_SECONDS, BATCH) > 0:
-            self._progress(self.report)
-        while await engines.outbox.discard_old(now - OLD_DELIVERIES_SECONDS, BATCH) > 0:
-            self._progress(self.report)
-        while await engines.webhooks.discard_old(now - OLD_DELIVERIES_SECONDS, BATCH) > 0:
-            self._progress(self.report)
-        while await engines.records.discard_kept_replies(now - KEPT_REPLY_SECONDS, BATCH) > 0:
-            self._progress(self.report)
-        while await engines.noise.discard_old(now, BATCH) > 0:
-            self._progress(self.report)
-        while await engines.share_links.discard_old(now - ENDED_LINKS_SECONDS, now, BATCH) > 0:
+        for discard in (
+            partial(engines.put_urls.discard_expired, now),
+            partial(engines.comparisons.discard_old_pairs, now - OLD_PAIRS_SECONDS),
+            partial(engines.outbox.discard_old, now - OLD_DELIVERIES_SECONDS),
+            partial(engines.webhooks.discard_old, now - OLD_DELIVERIES_SECONDS),
+            partial(engines.records.discard_kept_replies, now - KEPT_REPLY_SECONDS),
+            partial(engines.noise.discard_old, now),
+            partial(engines.share_links.discard_old, now - ENDED_LINKS_SECONDS, now),
+        ):
+            await self._discard(discard)
+
+    async def _discard(self, discard: Callable[[int], Awaitable[int]]) -> None:
+        while await discard(BATCH) > 0:
             self._progress(self.report)
 
     async def _schedule_due(self) -> None:
@@ -171,8 +172,7 @@ class _Sweep:
     async def discard_old_audit(self) -> None:
         """Remove the audit log's entries that are past their retention."""
         until = self._now - self._engines.audit_days * SECONDS_PER_DAY
-        while await self._engines.audit.discard_old(until, BATCH) > 0:
-            self._progress(self.report)
+        await self._discard(partial(self._engines.audit.discard_old, until))
 
     async def remove_leftovers(self) -> None:
         """Delete leftovers of crashes from the store, unless the store belongs to another database.
@@ -253,9 +253,9 @@ class _Sweep:
 
     async def _delete_orphans(self, keys: list[str]) -> None:
         failed = await self._engines.store.delete(keys)
-        deleted = len(keys) - len(failed)
-        with contextlib.suppress(RecordsFullError):
-            await self._engines.audit.add(Action.SWEEP_DELETED, details={"files_without_record": deleted})
+        if deleted := len(keys) - len(failed):
+            with contextlib.suppress(RecordsFullError):
+                await self._engines.audit.add(Action.SWEEP_DELETED, details={"files_without_record": deleted})
         self.report.orphans += deleted
         self.report.failed += len(failed)
 

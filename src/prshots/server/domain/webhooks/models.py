@@ -101,10 +101,10 @@ class ClaimedMessage:
     `sent_gate` is the state of the gate that the queue last sent, or empty.
     """
 
+    queue: QueueKey
     webhook: Webhook
     organization: str
     project: Project | None
-    pr_number: int
     holder: str
     message: Message
     sent_gate: str

@@ -46,7 +46,8 @@ class WebhookRecords(Protocol):
     async def send_again(self, webhook_id: str, delivery_id: str, now: int) -> None:
         """Make a message due now, with the same id and body. One that is being sent stays as it is."""
 
-    async def send_test(self, webhook: Webhook) -> None: ...
+    async def send_test(self, webhook: Webhook, now: int) -> None:
+        """Send a test message, or the one that waits again."""
 
 
 class WebhookQueues(Protocol):
@@ -70,9 +71,7 @@ class WebhookQueues(Protocol):
     async def discard(self, claim: ClaimedMessage) -> None:
         """Remove a message that has nothing to say."""
 
-    async def finish(
-        self, queue: QueueKey, claim: ClaimedMessage, receipt: Receipt, next_at: int | None, now: int
-    ) -> None:
+    async def finish(self, claim: ClaimedMessage, receipt: Receipt, next_at: int | None, now: int) -> None:
         """Record an attempt and end the lease. The queue continues at `next_at`, or now without one.
 
         If the lease has ended, change nothing: the message is due again. A receiver that is gone disables the

@@ -78,13 +78,13 @@ class WebhookSender:
         ended = int(self._clock())
         fails = receipt.error and not receipt.is_gone
         next_at = next_attempt(ended, message.attempts, message.first_due_at, asked) if fails else None
-        await self._queues.finish(queue, claim, receipt, next_at, ended)
+        await self._queues.finish(claim, receipt, next_at, ended)
 
     async def _write(self, claim: ClaimedMessage) -> str:
         """Write the body, and record it. Return "" if there is nothing to send, or the lease has ended."""
         gate = None
-        if claim.project and claim.pr_number:
-            gate = await self._reviews.gate(claim.project, claim.pr_number)
+        if claim.project and claim.queue.pr_number:
+            gate = await self._reviews.gate(claim.project, claim.queue.pr_number)
         if claim.message.event is Event.GATE and not _is_news(gate, claim.sent_gate):
             await self._queues.discard(claim)
             return ""
@@ -97,7 +97,7 @@ class WebhookSender:
         return body if await self._queues.keep_body(claim, body, gate.state if gate else "") else ""
 
     async def _data(self, claim: ClaimedMessage, gate: Gate | None) -> dict[str, object]:
-        project, number, organization_id = claim.project, claim.pr_number, claim.webhook.organization_id
+        project, number, organization_id = claim.project, claim.queue.pr_number, claim.queue.organization_id
         data: dict[str, object] = {"organization": {"id": organization_id, "name": claim.organization}}
         url = f"{self._web_url}/organizations/{organization_id}"
         if project:

@@ -121,11 +121,11 @@ class SqlBaselines:
         with project_gone_as(UnauthorizedError("unauthorized")):
             return await self._database.write(record)
 
-    async def adopt(self, image: Image, branch: str, limits: Limits | None = None) -> bool:
+    async def adopt(self, image: Image, branch: str, limits: Limits = ()) -> bool:
         row = pointer(image, branch, own=False)
 
         def add(connection: Connection) -> None:
-            add_images(connection, [image], {limits} if limits else ())
+            add_images(connection, [image], {image.project_id: limits})
             connection.execute(insert(baselines).values(row))
             note_commits(connection, [row])
             remember_images(connection, [row])

@@ -18,6 +18,8 @@ from prshots.server.adapters.sql.columns import (
     in_batches,
     project_gone_as,
 )
+from prshots.server.adapters.sql.comparison.effects import note_state
+from prshots.server.adapters.sql.comparison.newest import COMMIT, DIFFERS, NEWEST, NEWEST_OF_SEVERAL, OF_SHOT
 from prshots.server.adapters.sql.comparison.pair_results import (
     RESULT,
     find_results,
@@ -29,11 +31,7 @@ from prshots.server.adapters.sql.database.database import Database
 from prshots.server.adapters.sql.database.prepared import Prepared
 from prshots.server.adapters.sql.database.row_locks import lock_pull
 from prshots.server.adapters.sql.database.schema import compared_shots, comparisons, images, pair_results
-from prshots.server.adapters.sql.outbox.causes import JOB_SECONDS, mark_due
-from prshots.server.adapters.sql.outbox.webhook_causes import note_event
-from prshots.server.adapters.sql.review.asked_pairs import note_asked
 from prshots.server.adapters.sql.review.histories import identify_remembered
-from prshots.server.adapters.sql.review.quarantines import count_quarantined
 from prshots.server.domain.comparison.models import (
     ComparedPair,
     ComparisonRequest,
@@ -45,7 +43,6 @@ from prshots.server.domain.comparison.models import (
     StoredComparison,
 )
 from prshots.server.domain.images.models import Image, ShotKey
-from prshots.server.domain.webhooks.models import Event
 
 KEPT_SECONDS = 600
 """How long to keep the comparison of an older commit, because a client may still request it."""
@@ -66,64 +63,30 @@ _is_replaced = (
 )
 _LOCK_IMAGES = sa.select(images.c.id).where(*_WITH_IDS).order_by(images.c.id).with_for_update(read=True)
 _ACTIVE_IMAGES = sa.select(*IMAGE).where(*_WITH_IDS)
-_COMMIT = ("project_id", "pr_number", "commit_sha")
 _IDENTIFY = (
     sa.update(images).where(images.c.id == sa.bindparam("of_image")).values(pixels=sa.bindparam("found"))
 )
 _NEWEST_SEQ = sa.select(sa.func.max(images.c.seq)).where(*_OF_PR)
 _SHOT_RESULT = (
     sa.update(compared_shots)
-    .where(*(compared_shots.c[name] == sa.bindparam(f"of_{name}") for name in (*_COMMIT, *ShotKey._fields)))
+    .where(*(compared_shots.c[name] == sa.bindparam(f"of_{name}") for name in (*COMMIT, *ShotKey._fields)))
     .values({name: sa.bindparam(name) for name in RESULT})
 )
 _SHOT = ("image_id", "base_id", "base_commit", "ancestor", *RESULT, *ShotKey._fields)
 _SHOTS = Prepared(
-    sa.select(*(compared_shots.c[name] for name in _SHOT)).where(*given(compared_shots, *_COMMIT))
+    sa.select(*(compared_shots.c[name] for name in _SHOT)).where(*given(compared_shots, *COMMIT))
 )
 
 
-def _newest_first(table: sa.FromClause) -> tuple[sa.ColumnElement[int], ...]:
-    return table.c.first_seq.desc(), table.c.started_at.desc()
-
-
-NEWEST = (
-    sa.select(comparisons)
-    .where(*given(comparisons, "project_id", "pr_number"))
-    .order_by(*_newest_first(comparisons))
-    .limit(1)
-)
-"""The comparison of the newest commit in the pull request that has a comparison."""
-
-_newer = comparisons.alias()
-NEWEST_COMMIT = (
-    sa.select(_newer.c.commit_sha)
-    .where(_newer.c.project_id == comparisons.c.project_id, _newer.c.pr_number == comparisons.c.pr_number)
-    .order_by(*_newest_first(_newer))
-    .limit(1)
-    .correlate(comparisons)
-    .scalar_subquery()
-)
-NEWEST_OF_SEVERAL = (
-    *given(comparisons, "project_id"),
-    comparisons.c.pr_number.in_(sa.bindparam("pr_numbers", expanding=True)),
-    comparisons.c.commit_sha == NEWEST_COMMIT,
-)
-OF_SHOT = sa.and_(*(compared_shots.c[name] == comparisons.c[name] for name in _COMMIT))
-_VERDICTS = (
-    sa.select(compared_shots.c.verdict, sa.func.count().label("count"))
-    .where(*given(compared_shots, *_COMMIT), compared_shots.c.verdict.is_not(None))
-    .group_by(compared_shots.c.verdict)
-)
 _COUNTS = (
     sa.select(comparisons.c.pr_number, comparisons.c.commit_sha, comparisons.c.state)
     .add_columns(compared_shots.c.verdict, sa.func.count(compared_shots.c.name))
     .select_from(comparisons.outerjoin(compared_shots, OF_SHOT))
     .where(*NEWEST_OF_SEVERAL)
-    .group_by(*(comparisons.c[name] for name in (*_COMMIT, "state")), compared_shots.c.verdict)
+    .group_by(*(comparisons.c[name] for name in (*COMMIT, "state")), compared_shots.c.verdict)
 )
 
 _PAIR = (*PairKey._fields, "verdict", "ancestor")
-DIFFERS = sa.func.coalesce(compared_shots.c.verdict, "") != Verdict.UNCHANGED
 _DIFFERING = (
     sa.select(comparisons.c.pr_number, *(compared_shots.c[name] for name in _PAIR))
     .select_from(comparisons.join(compared_shots, OF_SHOT))
@@ -141,7 +104,7 @@ _CHANGEABLE = (
 _IMAGES, _BASES = (
     sa.select(sa.func.aggregate_strings(_CHANGEABLE, ","))
     .select_from(compared_shots.join(images, images.c.id == column))
-    .where(*given(compared_shots, *_COMMIT), ACTIVE)
+    .where(*given(compared_shots, *COMMIT), ACTIVE)
     for column in (compared_shots.c.image_id, compared_shots.c.base_id)
 )
 
@@ -200,7 +163,7 @@ class SqlComparisons:
             connection.execute(sa.insert(comparisons).values(**row, first_seq=first_seq))
             if shots:
                 connection.execute(sa.insert(compared_shots), [_shot_row(request, each) for each in shots])
-            _note_gate(connection, request, comparison.state, now)
+            note_state(connection, _key(request), comparison.state, now)
             return True
 
         with project_gone_as(NotFoundError("not found")):
@@ -243,7 +206,7 @@ class SqlComparisons:
             if shot_rows:
                 connection.execute(_SHOT_RESULT, shot_rows)
             if state:
-                _note_gate(connection, request, state, now)
+                note_state(connection, _key(request), state, now)
             return True
 
         with project_gone_as(NotFoundError("not found")):
@@ -361,38 +324,6 @@ def _remove_replaced(connection: sa.Connection, request: ComparisonRequest, firs
     if replaced:
         is_of_replaced = compared_shots.c.commit_sha.in_(replaced)
         connection.execute(sa.delete(compared_shots).where(*equal(compared_shots, **of_pr), is_of_replaced))
-
-
-def _note_gate(
-    connection: sa.Connection, request: ComparisonRequest, state: ComparisonState, now: int
-) -> None:
-    """Record what a comparison's state causes: what it asks people, and what goes out.
-
-    An old commit's job asks nothing, because nobody is shown its comparison.
-    """
-    key = _key(request)
-    if state is not ComparisonState.RUNNING:
-        newest = connection.execute(NEWEST, key).first()
-        if newest and newest.commit_sha == key["commit_sha"]:
-            note_asked(connection, newest, now)
-        count_quarantined(connection, key, now)
-        note_event(
-            connection,
-            Event.COMPARED,
-            project_id=request.project_id,
-            pr_number=request.pr_number,
-            cause=lambda: _told(connection, key, state),
-        )
-    is_running = state is ComparisonState.RUNNING
-    place = (request.project_id, request.pr_number)
-    mark_due(connection, *place, now, comment_in=JOB_SECONDS, is_running=is_running)
-
-
-def _told(connection: sa.Connection, key: Mapping[str, object], state: ComparisonState) -> dict[str, object]:
-    """Return what webhooks send about a comparison."""
-    counts = dict.fromkeys((verdict.value for verdict in Verdict), 0)
-    counts |= {row.verdict: row.count for row in connection.execute(_VERDICTS, key)}
-    return {"commit_sha": key["commit_sha"], "state": state.value, "screenshots": counts}
 
 
 def _shot_row(request: ComparisonRequest, planned: PlannedShot) -> dict[str, object]:

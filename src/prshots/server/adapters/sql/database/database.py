@@ -235,11 +235,13 @@ class Database:
             return work(connection)
 
     def _write(self, work: Callable[[Connection], T]) -> T:
-        with self._turn, self._writing.connection() as connection:
-            with connection.begin():
-                done = begin_work(connection, work)
-            end_work(connection)
-            return done
+        with (
+            self._turn,
+            self._writing.connection() as connection,
+            calls_after_commit(connection),
+            connection.begin(),
+        ):
+            return work(connection)
 
     async def _in_thread(
         self, threads: ThreadPoolExecutor, work: Callable[[], T], overdue: type[errors.RecordsError]
@@ -261,18 +263,15 @@ _AFTER_COMMIT = "prshots.after_commit"
 
 
 def after_commit(connection: Connection, call: Callable[[], object]) -> None:
-    """Call this once the transaction in which `work` runs is committed."""
+    """Call this once the transaction is committed."""
     connection.info[_AFTER_COMMIT].append(call)
 
 
-def begin_work(connection: Connection, work: Callable[[Connection], T]) -> T:
-    """Run work in a transaction. What an earlier attempt wanted to call after its commit is forgotten."""
+@contextlib.contextmanager
+def calls_after_commit(connection: Connection) -> Iterator[None]:
+    """Collect calls during a transaction, and make them at the end. After an error, forget them."""
     connection.info[_AFTER_COMMIT] = []
-    return work(connection)
-
-
-def end_work(connection: Connection) -> None:
-    """Make the calls that wait for the commit."""
+    yield
     for call in connection.info.pop(_AFTER_COMMIT):
         call()
 

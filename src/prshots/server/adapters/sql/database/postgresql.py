@@ -21,7 +21,7 @@ from sqlalchemy.exc import DBAPIError
 
 from prshots.contract.errors import RecordsError, RecordsUnsureError, SettingsError
 from prshots.server.adapters.deadlines import DATABASE_SECONDS, seconds_left
-from prshots.server.adapters.sql.database.database import LOOK_UP, Database, begin_work, end_work, timed
+from prshots.server.adapters.sql.database.database import LOOK_UP, Database, calls_after_commit, timed
 from prshots.server.adapters.sql.database.prepared import Prepared
 from prshots.server.config.values import PERCENT_ENCODE
 from prshots.server.observability.metrics import DATABASE_CONNECTIONS
@@ -214,12 +214,11 @@ class _PostgresqlDatabase(Database):
 
     def _write(self, work: Callable[[Connection], T]) -> T:
         def write() -> T:
-            with self.engine.connect() as connection:
+            with self.engine.connect() as connection, calls_after_commit(connection):
                 _check_in_time()
-                done = begin_work(connection, work)
+                done = work(connection)
                 _check_in_time()
                 _commit(connection)
-                end_work(connection)
                 return done
 
         for attempt in range(1, ATTEMPTS):

@@ -9,8 +9,9 @@ transaction can lock those yet.
 
 from collections.abc import Collection
 
-from sqlalchemy import Connection, bindparam, select
+from sqlalchemy import Connection, Table, bindparam, select
 
+from prshots.contract.errors import NotFoundError
 from prshots.server.adapters.sql.database.schema import images, organizations, projects, pulls
 
 # Not the strongest lock, so new projects and accepted invitations don't wait.
@@ -41,6 +42,18 @@ _PULLS_OF_IMAGES = select(
     .correlate(_of_images)
     .scalar_subquery()
 ).select_from(_of_images)
+
+
+def lock_row(connection: Connection, table: Table, row_id: str) -> bool:
+    """Lock a row, so concurrent changes count each other. Return False if it doesn't exist."""
+    locking = select(table.c.id).where(table.c.id == row_id).with_for_update(key_share=True)
+    return connection.execute(locking).first() is not None
+
+
+def require_row(connection: Connection, table: Table, row_id: str) -> None:
+    """Lock a row like `lock_row`. Raises NotFoundError."""
+    if not lock_row(connection, table, row_id):
+        raise NotFoundError("not found")
 
 
 def lock_organizations(connection: Connection, ids: Collection[str]) -> None:

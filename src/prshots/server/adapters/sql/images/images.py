@@ -139,7 +139,7 @@ class SqlImages:
         branch: str = "",
         before: Image | None = None,
         kept: KeptReply | None = None,
-        limits: Limits | None = None,
+        limits: Limits = (),
     ) -> bool:
         with project_gone_as(UnauthorizedError("unauthorized")):  # its tokens are gone as well
             return await self._arriving.add(image, branch, before, kept, limits)
@@ -223,9 +223,10 @@ class SqlImages:
 
         def mark(connection: Connection) -> None:
             for project_id, count, name in connection.execute(of_projects).all():
-                about = {"target": name} if count == 1 else {}
-                details = {"images": count}
-                record(connection, Action.IMAGE_DELETED, project_id=project_id, **about, details=details)
+                target, details = name if count == 1 else "", {"images": count}
+                record(
+                    connection, Action.IMAGE_DELETED, project_id=project_id, target=target, details=details
+                )
             schedule_images(connection, now, these)
 
         await self._database.write(mark)

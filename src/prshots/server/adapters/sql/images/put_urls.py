@@ -61,7 +61,7 @@ class SqlPutUrls:
         return _read_put_url(row) if row else None
 
     async def use(
-        self, put_url: PutUrl, image: Image, staged: StagedImage | None, limits: Limits | None = None
+        self, put_url: PutUrl, image: Image, staged: StagedImage | None, limits: Limits = ()
     ) -> bool:
         def record(connection: Connection) -> bool:
             if not connection.execute(_REMOVE, {"hashes": [put_url.sha256]}).rowcount:
@@ -69,17 +69,17 @@ class SqlPutUrls:
             if staged:
                 add_staged(connection, staged, limits)
             else:
-                add_images(connection, [image], {limits} if limits else ())
+                add_images(connection, [image], {image.project_id: limits})
             return True
 
         return await self._database.write(record)
 
-    async def use_before(self, put_url: PutUrl, before: Image, limits: Limits | None = None) -> bool:
+    async def use_before(self, put_url: PutUrl, before: Image, limits: Limits = ()) -> bool:
         def record(connection: Connection) -> bool:
             given = {"of": put_url.sha256, "before": before.id}
             if not connection.execute(_USE_BEFORE, given).rowcount:
                 return False
-            add_images(connection, [before], {limits} if limits else ())
+            add_images(connection, [before], {before.project_id: limits})
             return True
 
         return await self._database.write(record)

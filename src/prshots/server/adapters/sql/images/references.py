@@ -71,7 +71,7 @@ def add_references(
         if not _is_shown(newest.get(shot), sha256)
     ]
     if added:
-        add_images(connection, [_reference(source, pr_number, commit_sha, now) for source in added])
+        add_images(connection, [_reference(source, pr_number, commit_sha, now) for source in added], {})
     # Otherwise the policy for closed pull requests would delete a source of one that is open again.
     if closed := [source.id for source in added if source.closed_at is not None]:
         connection.execute(_REOPEN, {"source_ids": closed})

@@ -35,9 +35,7 @@ class SqlStaged:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def add(
-        self, staged: StagedImage, kept: KeptReply | None = None, limits: Limits | None = None
-    ) -> bool:
+    async def add(self, staged: StagedImage, kept: KeptReply | None = None, limits: Limits = ()) -> bool:
         def write(connection: sa.Connection) -> bool:
             if kept and keep_replies(connection, [kept]):
                 return False
@@ -108,10 +106,10 @@ class SqlStaged:
         return await self._database.write(schedule)
 
 
-def add_staged(connection: sa.Connection, staged_image: StagedImage, limits: Limits | None) -> None:
+def add_staged(connection: sa.Connection, staged_image: StagedImage, limits: Limits) -> None:
     image = staged_image.image
     arrived = [staged_image.before, image] if staged_image.before else [image]
-    add_images(connection, arrived, {limits} if limits else ())
+    add_images(connection, arrived, {image.project_id: limits})
     connection.execute(
         sa.insert(staged).values(
             image_id=image.id,

@@ -5,7 +5,7 @@ key order. Project totals come last, because all uploads and expiries of a proje
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, insert, text, update
@@ -68,10 +68,12 @@ _UNCOUNT_TOTALS = (
 )
 
 
-def add_images(connection: Connection, arrived: Sequence[Image], limits: Collection[Limits] = ()) -> None:
-    """Insert new images and count them. Raises QuotaReachedError if they don't fit into the limits."""
-    if limits:
-        lock_limited(connection, limits)
+def add_images(connection: Connection, arrived: Sequence[Image], limits: Mapping[str, Limits]) -> None:
+    """Insert new images and count them.
+
+    Raises QuotaReachedError if they don't fit into the limits of their projects.
+    """
+    lock_limited(connection, limits)
     rows = [
         {name: value for name, value in image._asdict().items() if name not in _SET_LATER}
         for image in arrived
@@ -92,8 +94,7 @@ def add_images(connection: Connection, arrived: Sequence[Image], limits: Collect
     if of_days:
         _COUNT_DAYS.run(connection, of_days)
     _COUNT_TOTALS.run(connection, of_pulls)
-    if limits:
-        require_within(connection, arrived, limits)
+    require_within(connection, arrived, limits)
 
 
 def count_removed(connection: Connection, removed: Iterable[Sequence[Any]]) -> int:

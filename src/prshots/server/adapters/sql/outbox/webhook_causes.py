@@ -8,6 +8,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from prshots.server.adapters.sql.database.schema import webhook_deliveries
 from prshots.server.domain.webhooks.models import Event, Webhook
 
 _RECEIVERS = sa.text(
@@ -15,11 +16,7 @@ _RECEIVERS = sa.text(
     "COALESCE((SELECT organization_id FROM projects WHERE id = :project_id), :organization_id) "
     "AND project_id IN ('', :project_id)"
 )
-_ADD = sa.text(
-    "INSERT INTO webhook_deliveries (id, webhook_id, organization_id, project_id, pr_number, event, cause, "
-    "created_at, due_at, first_due_at) VALUES (:id, :webhook_id, :organization_id, :project_id, :pr_number, "
-    ":event, :cause, :now, :now, :now)"
-)
+_ADD = sa.insert(webhook_deliveries)
 
 Cause = Mapping[str, object]
 
@@ -52,6 +49,7 @@ def note_test(connection: sa.Connection, webhook: Webhook) -> None:
 
 
 def _row(webhook: Any, event: Event, project_id: str, pr_number: int, cause: str) -> dict[str, object]:  # noqa: ANN401 - or a row
+    now = int(time.time())
     return {
         "id": f"msg_{secrets.token_hex(16)}",
         "webhook_id": webhook.id,
@@ -60,5 +58,7 @@ def _row(webhook: Any, event: Event, project_id: str, pr_number: int, cause: str
         "pr_number": pr_number,
         "event": event.value,
         "cause": cause,
-        "now": int(time.time()),
+        "created_at": now,
+        "due_at": now,
+        "first_due_at": now,
     }

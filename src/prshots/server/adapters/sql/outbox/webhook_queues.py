@@ -76,7 +76,7 @@ class SqlWebhookQueues:
             organization = connection.execute(named).scalar() or ""
             sent = connection.execute(_SENT_GATE, given).scalar()
             sent_gate = str(json.loads(sent).get("state", "")) if sent else ""
-            about = (webhook_from(webhook), organization, project, queue.pr_number, holder)
+            about = (queue, webhook_from(webhook), organization, project, holder)
             return ClaimedMessage(*about, _message(found), sent_gate)
 
         return await self._database.write(lease)
@@ -91,9 +91,8 @@ class SqlWebhookQueues:
     async def discard(self, claim: ClaimedMessage) -> None:
         await self._database.execute(sa.delete(webhook_deliveries).where(*_held(claim)))
 
-    async def finish(
-        self, queue: QueueKey, claim: ClaimedMessage, receipt: Receipt, next_at: int | None, now: int
-    ) -> None:
+    async def finish(self, claim: ClaimedMessage, receipt: Receipt, next_at: int | None, now: int) -> None:
+        queue = claim.queue
         result: dict[str, Any] = {"status": receipt.status, "reply": receipt.reply, "error": receipt.error}
         result |= {"holder": "", "lease_until": 0, "due_at": next_at}
         state: dict[str, Any] = {"failing_since": sa.func.coalesce(webhooks.c.failing_since, now)}
@@ -110,7 +109,8 @@ class SqlWebhookQueues:
             connection.execute(_WEBHOOK, {"webhook_id": queue.webhook_id})  # before messages, as in `claim`
             if not connection.execute(recording).rowcount:
                 return
-            connection.execute(moving.values(due_at=next_at or now))
+            is_wrong = _ROW.due_at < next_at if next_at else _ROW.due_at > now
+            connection.execute(moving.where(is_wrong).values(due_at=next_at or now))
             connection.execute(sa.update(webhooks).where(webhooks.c.id == queue.webhook_id).values(state))
             if receipt.is_gone:
                 _stop(connection, queue, is_removed=False)

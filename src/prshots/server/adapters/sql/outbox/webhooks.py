@@ -10,6 +10,7 @@ from prshots.contract.errors import ConflictError, NotFoundError
 from prshots.server.adapters.sql.audit import record
 from prshots.server.adapters.sql.columns import equal
 from prshots.server.adapters.sql.database.database import Database
+from prshots.server.adapters.sql.database.row_locks import require_row
 from prshots.server.adapters.sql.database.schema import (
     organizations,
     projects,
@@ -53,18 +54,15 @@ class SqlWebhooks:
             **_settings(webhook),
             "kid": secret.kid,
             "secret": secret.secret,
-            "old_kid": "",
-            "old_secret": "",
-            "old_until": 0,
             "created_by": webhook.created_by,
             "created_at": webhook.created_at,
         }
 
         def add(connection: sa.Connection) -> None:
             # Locks against a concurrent deletion, and counts concurrent additions.
-            _lock(connection, organizations, webhook.organization_id)
+            require_row(connection, organizations, webhook.organization_id)
             if webhook.project_id:
-                _lock(connection, projects, webhook.project_id)
+                require_row(connection, projects, webhook.project_id)
             if connection.execute(count).scalar_one() >= most:
                 raise ConflictError(f"the organization has {most} webhooks: delete one first")
             connection.execute(sa.insert(webhooks).values(row))
@@ -130,8 +128,7 @@ class SqlWebhooks:
 
     async def send_again(self, webhook_id: str, delivery_id: str, now: int) -> None:
         this = equal(webhook_deliveries, webhook_id=webhook_id, id=delivery_id)
-        again = {"due_at": now, "first_due_at": now, "attempts": 0, "holder": "", "lease_until": 0}
-        sending = sa.update(webhook_deliveries).where(*this, _ROW.lease_until <= now).values(again)
+        sending = _sending_again(now).where(*this)
 
         def send(connection: sa.Connection) -> None:
             if not connection.execute(sending).rowcount:
@@ -139,12 +136,24 @@ class SqlWebhooks:
 
         await self._database.write(send)
 
-    async def send_test(self, webhook: Webhook) -> None:
+    async def send_test(self, webhook: Webhook, now: int) -> None:
+        waiting = equal(webhook_deliveries, webhook_id=webhook.id, event=Event.TEST.value)
+        waiting.append(_ROW.due_at.is_not(None))
+
         def send(connection: sa.Connection) -> None:
-            _lock(connection, webhooks, webhook.id)
-            note_test(connection, webhook)
+            require_row(connection, webhooks, webhook.id)
+            if connection.execute(sa.select(_ROW.id).where(*waiting)).first():
+                connection.execute(_sending_again(now).where(*waiting))
+            else:
+                note_test(connection, webhook)
 
         await self._database.write(send)
+
+
+def _sending_again(now: int) -> sa.Update:
+    """Return a statement that makes messages due, unless somebody is sending them."""
+    again = {"due_at": now, "first_due_at": now, "attempts": 0, "holder": "", "lease_until": 0}
+    return sa.update(webhook_deliveries).where(_ROW.lease_until <= now).values(again)
 
 
 def webhook_from(row: Any) -> Webhook:  # noqa: ANN401 - a row of the table
@@ -184,12 +193,6 @@ def _record(connection: sa.Connection, action: Action, webhook: Webhook, **detai
     parts = urlsplit(webhook.url)
     target = urlunsplit((parts.scheme, parts.netloc, "", "", ""))
     record(connection, action, **place, target=target, details={"id": webhook.id, **details})
-
-
-def _lock(connection: sa.Connection, table: sa.Table, row_id: str) -> None:
-    """Lock a row against its deletion. Raises NotFoundError."""
-    locking = sa.select(table.c.id).where(table.c.id == row_id).with_for_update(key_share=True)
-    _found(connection.execute(locking).first())
 
 
 def _found(row: Any) -> Any:  # noqa: ANN401 - a row

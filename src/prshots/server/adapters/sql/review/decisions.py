@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from prshots.contract.replies import Pin, Review, ReviewState
 from prshots.server.adapters.sql.audit import record
 from prshots.server.adapters.sql.columns import ACTIVE, equal, given
-from prshots.server.adapters.sql.comparison.comparisons import NEWEST, NEWEST_OF_SEVERAL
+from prshots.server.adapters.sql.comparison.newest import NEWEST, NEWEST_OF_SEVERAL
 from prshots.server.adapters.sql.database.database import Database
 from prshots.server.adapters.sql.database.row_locks import lock_pull
 from prshots.server.adapters.sql.database.schema import (

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from prshots.contract.errors import ConflictError
 from prshots.server.adapters.sql.audit import record
 from prshots.server.adapters.sql.columns import ACTIVE, OF_BASELINES, equal, given
-from prshots.server.adapters.sql.comparison.comparisons import DIFFERS, NEWEST_COMMIT, OF_SHOT
+from prshots.server.adapters.sql.comparison.newest import DIFFERS, NEWEST_COMMIT, OF_SHOT
 from prshots.server.adapters.sql.database.database import Database
 from prshots.server.adapters.sql.database.row_locks import lock_project
 from prshots.server.adapters.sql.database.schema import (

@@ -6,17 +6,12 @@ import sqlalchemy as sa
 
 from prshots.server.adapters.sql.audit import record
 from prshots.server.adapters.sql.database.database import Database
-from prshots.server.adapters.sql.database.prepared import Prepared
 from prshots.server.adapters.sql.database.schema import organizations, project_totals, projects
-from prshots.server.adapters.sql.storage.quota_check import (
-    OF_ORGANIZATION,
-    OF_PROJECT,
-    note_crossing,
-    stored_in,
-)
+from prshots.server.adapters.sql.storage.quota_check import STORED, note_crossing, stored_in
 from prshots.server.domain.audit.models import Action
-from prshots.server.domain.storage.models import Limits, QuotaHolder, Stored
+from prshots.server.domain.storage.models import Limit, QuotaHolder, Scope
 
+_TABLES: dict[Scope, sa.Table] = {"organization": organizations, "project": projects}
 _WITH_TOTALS = projects.outerjoin(project_totals, project_totals.c.project_id == projects.c.id)
 _SUMS = [sa.func.coalesce(sa.func.sum(project_totals.c[name]), 0).label(name) for name in ("images", "bytes")]
 
@@ -25,15 +20,8 @@ class SqlQuotas:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def stored(self, limits: Limits) -> Stored:
-        in_organization = in_project = 0
-        if limits.of_organization:
-            given = {"organization_id": limits.organization_id}
-            in_organization = int((await self._database.rows(OF_ORGANIZATION, **given))[0][0])
-        if limits.of_project:
-            given = {"project_id": limits.project_id}
-            in_project = int((await self._database.rows(OF_PROJECT, **given))[0][0])
-        return Stored(in_organization, in_project)
+    async def stored(self, limit: Limit) -> int:
+        return int((await self._database.rows(STORED[limit.of], id=limit.id))[0][0])
 
     async def total(self, organization_id: str) -> tuple[int, int]:
         mine = projects.c.organization_id == organization_id
@@ -48,12 +36,6 @@ class SqlQuotas:
     ) -> list[QuotaHolder]:
         mine = projects.c.organization_id == organization_id
         return await self._holders(projects, _WITH_TOTALS, after, limit, mine)
-
-    async def set_organization(self, organization_id: str, quota_bytes: int | None, default: int = 0) -> bool:
-        return await self._set(organizations, OF_ORGANIZATION, organization_id, quota_bytes, default)
-
-    async def set_project(self, project_id: str, quota_bytes: int | None, default: int = 0) -> bool:
-        return await self._set(projects, OF_PROJECT, project_id, quota_bytes, default)
 
     async def _holders(
         self,
@@ -70,9 +52,8 @@ class SqlQuotas:
             largest = largest.where(sa.tuple_(found.c.bytes, found.c.id) < sa.tuple_(*after))
         return [QuotaHolder(*row) for row in await self._database.rows(largest)]
 
-    async def _set(
-        self, table: sa.Table, sums: Prepared, holder_id: str, quota_bytes: int | None, default: int
-    ) -> bool:
+    async def set_quota(self, of: Scope, holder_id: str, quota_bytes: int | None, default: int = 0) -> bool:
+        table = _TABLES[of]
         this = table.c.id == holder_id
         # Uploads with the quota that was valid before come first, or see the new one.
         before = sa.select(table.c.name, table.c.quota_bytes).where(this).with_for_update(key_share=True)
@@ -83,13 +64,13 @@ class SqlQuotas:
             if found is None or found.quota_bytes == quota_bytes:
                 return found is not None
             connection.execute(setting)
-            of = {"organization_id" if table is organizations else "project_id": holder_id}
+            holder = {f"{of}_id": holder_id}
             details = {"from": found.quota_bytes, "to": quota_bytes}
-            record(connection, Action.QUOTA_CHANGED, **of, target=found.name, details=details)
-            stored = stored_in(connection, sums, **of)
+            record(connection, Action.QUOTA_CHANGED, **holder, target=found.name, details=details)
+            stored = stored_in(connection, of, holder_id)
             limits = (default if each is None else each for each in (found.quota_bytes, quota_bytes))
             old, new = ((stored, limit) for limit in limits)
-            note_crossing(connection, old, new, **of)
+            note_crossing(connection, of, holder_id, old, new)
             return True
 
         return await self._database.write(change)

@@ -1,4 +1,7 @@
-"""Add the audit log, groups of login providers, links to join and to share, webhooks, and usage by day."""
+"""Add the audit log, groups of login providers, links to join and to share, webhooks, and usage by day.
+
+Also add who revoked a token.
+"""
 
 import sqlalchemy as sa
 from alembic import op
@@ -136,3 +139,4 @@ def upgrade() -> None:
         sa.Column("estimated", sa.Boolean, nullable=False, server_default=sa.false()),
         sa.Index("usage_by_day_day", "day"),
     )
+    op.add_column("tokens", sa.Column("revoked_by", text()))

@@ -1,4 +1,4 @@
-"""Add the quotas of organizations."""
+"""Add the quotas of projects."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -10,4 +10,4 @@ oldest = "0012"
 
 
 def upgrade() -> None:
-    op.add_column("organizations", sa.Column("quota_bytes", sa.BigInteger))
+    op.add_column("projects", sa.Column("quota_bytes", sa.BigInteger))

@@ -4,8 +4,8 @@ import sqlalchemy as sa
 
 from prshots.server.adapters.sql.database.steps import create_index
 
-revision = "0027"
-down_revision = "0026"
+revision = "0026"
+down_revision = "0025"
 step = "expand"
 oldest = "0012"
 builds_indexes = True
