@@ -117,6 +117,14 @@ async def test_an_upload_that_fits_succeeds_beside_larger_ones(stores: Stores) -
     assert (await stores.totals())[:2] == (20, 200)
 
 
+async def test_uploads_in_one_commit_keep_their_own_quotas(stores: Stores) -> None:
+    """The operator lowers a quota while uploads are in progress."""
+    for smaller in (500, 501, 502, 503):  # a set has them in different orders
+        quotas = [limits(stores, project=100_000), limits(stores, project=smaller)] * 4
+        adding = [stores.records.add_image(an_image(stores.project), limits=limit) for limit in quotas]
+        assert await asyncio.gather(*map(outcome, adding)) == [True, False] * 4
+
+
 async def test_moving_staged_images_and_references_need_no_room(stores: Stores) -> None:
     place = BranchPlace("fix", "")
     image = an_image(stores.project, kind="staged", sha256="a" * 64)

@@ -129,8 +129,11 @@ async def test_a_message_is_due_again_when_its_lease_ends_and_keeps_its_body(her
     assert (await claimed(here)).message.body == "the body"
     assert await here.webhooks.body("w1", second.message.id) == "the body"
     assert await here.queues.count_waiting() > 0
-    await here.webhooks.send_test(await here.webhooks.find(LOCAL_ORGANIZATION, "w1"))
-    assert (await here.webhooks.deliveries("w1", None, 1))[0].event is Event.TEST
+    await here.webhooks.send_test(await here.webhooks.find(LOCAL_ORGANIZATION, "w1"), NOW)
+    (test,) = await here.webhooks.deliveries("w1", None, 1)
+    assert test.event is Event.TEST
+    await here.webhooks.send_test(await here.webhooks.find(LOCAL_ORGANIZATION, "w1"), NOW + 5)
+    assert (await here.webhooks.deliveries("w1", None, 1))[0] == test._replace(due_at=NOW + 5)
 
 
 async def test_the_gate_that_arrived_last_is_known(here: Stores) -> None:

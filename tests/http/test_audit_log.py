@@ -258,6 +258,8 @@ def test_the_address_comes_from_trusted_proxies_only(place: Place) -> None:
     assert place.newest()["actor"]["address"] == "198.51.100.7"  # what the last proxy we trust saw
     place.owner.post(path, json={"label": "x"}, headers={"X-Forwarded-For": "<script>"})
     assert place.newest()["actor"]["address"] == "127.0.0.1"
+    place.owner.post(path, json={"label": "x"}, headers={"X-Forwarded-For": f"fe80::1%{'x' * 99}"})
+    assert place.newest()["actor"]["address"] == "fe80::1"
 
 
 def test_entries_are_logged_after_the_commit(place: Place) -> None:

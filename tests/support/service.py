@@ -155,11 +155,14 @@ class Service:
 
         This skips the two commands, which take two seconds: nearly every test starts here.
         """
+        from prshots.server.domain.audit.acting import act_as
+        from prshots.server.domain.audit.models import ActorKind
         from prshots.server.wiring import open_accounts
 
         settings = self.parsed_settings
 
         async def make() -> str:
+            act_as(ActorKind.OPERATOR, "", "tests")  # as the commands, which log no entries
             async with open_accounts(settings) as (accounts, _):
                 name = project or f"project-{secrets.token_hex(4)}"
                 made = await accounts.create_project(

@@ -17,6 +17,7 @@ SESSION = "e4X4RvOIXJD7d8ineziN4EUAShY-5Oh9ModMsufpXOw"  # as `secrets.token_url
         ('{"headers": {"authorization": "bearer abc.def-1"}}', "abc.def-1"),
         (f"no project for msr_{HEX}", HEX),
         ("token 'msr_0123' is cut off", "0123"),
+        ("got whsec_MfKQ9r8GKYqrTwjUPD8I+PZIo2LaLaSw= from you", "MfKQ9r8GKYqrTwjUPD8I+PZIo2LaLaSw="),
         (f"Bad credentials: ghs_4711_{ID_TOKEN}", ID_TOKEN),
         (f"github_pat_{HEX[:60]} has expired", HEX[:60]),
         ("glpat-x7Zq_29-abcdEFGH.01.2z3 was revoked", "x7Zq_29-abcdEFGH.01.2z3"),

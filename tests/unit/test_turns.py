@@ -2,7 +2,8 @@
 
 import asyncio
 
-from prshots.server.domain.comparison.turns import HALF_LIFE_SECONDS, Turns
+from prshots.server.domain.comparison.turns import Turns
+from prshots.server.used_time import HALF_LIFE_SECONDS
 
 
 class Queue:

@@ -13,6 +13,7 @@ _SECRETS = re.compile(
     r"""
       (?P<bearer> \b bearer [ ]+ ) [^\s"'\\,;]+
     | (?P<upload_token> \b msr_ ) [0-9A-Za-z]+
+    | (?P<webhook_secret> \b whsec_ ) [0-9A-Za-z+/=]+
     | (?P<forge_token> \b (?: gh[oprsu]_ | github_pat_ | glpat- ) ) [\w.-]{16,}
     | (?P<id_token> \b eyJ ) [\w-]{10,} (?: \. [\w-]* )*    # a JSON Web Token, or the beginning of one
     | (?P<cookie> \b (?:set-)? cookie ["']? [:=] \s* ["']? ) [^"'\\\r\n]+

@@ -24,7 +24,7 @@ def client_address(scope: Message, trusted: Networks) -> str:
     address = ""
     for hop in reversed(hops):
         try:
-            parsed = ipaddress.ip_address(hop)
+            parsed = ipaddress.ip_address(hop.partition("%")[0])  # a zone is any text
         except ValueError:
             return address
         address = str(getattr(parsed, "ipv4_mapped", None) or parsed)

@@ -6,10 +6,12 @@ name once and connect to the address that we checked, because the next answer ma
 
 import ipaddress
 import socket
+import ssl
 import time
 from collections.abc import Collection
 from urllib.parse import urlsplit
 
+import httpcore
 import httpx
 
 from prshots.contract.errors import ForgeError
@@ -28,11 +30,21 @@ class PublicTransport(httpx.HTTPTransport):
     """
 
     def __init__(
-        self, allowed: Networks = (), *, only_https: bool = False, setting: str = "PRSHOTS_FORGE_HOSTS"
+        self,
+        allowed: Networks = (),
+        *,
+        only_https: bool = False,
+        setting: str = "PRSHOTS_FORGE_HOSTS",
+        ssl_context: ssl.SSLContext | None = None,
+        backend: httpcore.NetworkBackend | None = None,
     ) -> None:
         self._allowed, self._only_https, self._setting = allowed, only_https, setting
-        # The pool knows connections by address, and another host at that address has another certificate.
-        super().__init__(limits=httpx.Limits(max_keepalive_connections=0))
+        self._pool = httpcore.ConnectionPool(
+            ssl_context=ssl_context or httpx.create_ssl_context(),
+            # The pool knows connections by address, and another host there has another certificate.
+            max_keepalive_connections=0,
+            network_backend=backend,
+        )
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         host = request.url.raw_host.decode()

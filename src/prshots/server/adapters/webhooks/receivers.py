@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import functools
 import hashlib
 import hmac
 import secrets
@@ -23,6 +24,7 @@ from prshots.server.domain.webhooks.models import Receipt, WebhookSecret
 from prshots.server.domain.webhooks.service import AT_ONCE
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import Mapping, Sequence
 
     import httpx
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
     from prshots.server.links import KeySource
 
 CONNECT_SECONDS, CHECK_SECONDS = 5.0, 5.0
-MAX_REPLY_BYTES, KEPT_REPLY = 64 * 1024, 1000
+MAX_ANSWER_BYTES, MAX_REPLY_BYTES, KEPT_REPLY = 96 * 1024, 64 * 1024, 1000
 MAX_URL = 2000
 SECRET_BYTES = 32
 PREFIX = "whsec_"
@@ -87,6 +89,7 @@ class Receivers:
         signing = [each for each in webhook.secrets if not each.is_old or now < webhook.old_until]
         content = body.encode()
         headers = {
+            "Accept-Encoding": "identity",  # replies are shown as they arrive
             "Content-Type": "application/json",
             "User-Agent": f"prshots/{__version__}",
             "webhook-id": message_id,
@@ -107,6 +110,7 @@ class Receivers:
 
         from prshots.forges.deadline import closing_at_deadline, deadline_after
 
+        until = time.monotonic() + seconds
         client = httpx.Client(
             transport=self._transport(),
             timeout=httpx.Timeout(seconds, connect=CONNECT_SECONDS),
@@ -119,22 +123,37 @@ class Receivers:
                 closing_at_deadline(client),
                 client.stream("POST", url, headers=headers, content=content) as reply,
             ):
-                return _receipt(reply.status_code, _read(reply, time.monotonic() + seconds))
+                return _receipt(reply.status_code, _read(reply, until))
         except httpx.ConnectTimeout as error:
             raise UnreachableError(f"no connection within {CONNECT_SECONDS:g} s") from error
-        except httpx.TimeoutException as error:
-            raise UnreachableError(
-                "the receiver did not answer in time: reply within 15 s, and do slow work afterwards"
-            ) from error
         except (httpx.HTTPError, httpx.InvalidURL, RuntimeError, OSError, ValueError) as error:
+            # At the deadline, the connection is closed, and reading from it fails in any way.
+            if isinstance(error, httpx.TimeoutException) or time.monotonic() > until:
+                raise UnreachableError(
+                    "the receiver did not answer in time: reply within 15 s, and do slow work afterwards"
+                ) from error
             raise UnreachableError(
                 f"could not send the message: {str(error) or type(error).__name__}"
             ) from error
 
     def _transport(self) -> PublicTransport:
         from prshots.server.adapters.forges.public_addresses import PublicTransport
+        from prshots.server.adapters.webhooks.bounded_connections import BoundedBackend
 
-        return PublicTransport(self._allowed, only_https=True, setting="PRSHOTS_WEBHOOK_NETWORKS")
+        return PublicTransport(
+            self._allowed,
+            only_https=True,
+            setting="PRSHOTS_WEBHOOK_NETWORKS",
+            ssl_context=_ssl_context(),
+            backend=BoundedBackend(MAX_ANSWER_BYTES),
+        )
+
+
+@functools.cache
+def _ssl_context() -> ssl.SSLContext:
+    import httpx
+
+    return httpx.create_ssl_context()  # slow, so only once
 
 
 def sign(signing: Sequence[str], message_id: str, at: int, content: bytes) -> str:

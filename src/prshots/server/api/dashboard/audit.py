@@ -21,7 +21,7 @@ from prshots.server.domain.audit.models import AuditEntry, AuditFilter
 from prshots.server.domain.audit.ports import AuditRecords
 
 PAGE = 60
-EXPORTED_AT_ONCE = 1000
+EXPORTED_AT_ONCE = 100
 FIRST_YEAR = 1970
 
 Log = Callable[[Call, str], Awaitable[Answer]]

@@ -59,7 +59,7 @@ async def rotate(call: Call, webhook: Webhook) -> view_types.NewWebhookView:
 
 
 async def send_test(call: Call, webhook: Webhook) -> view_types.DoneView:
-    await call.services.webhooks.send_test(webhook)
+    await call.services.webhooks.send_test(webhook, call.services.now())
     call.services.wake_webhooks()
     return {"ok": True}
 

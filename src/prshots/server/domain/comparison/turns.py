@@ -2,17 +2,11 @@
 
 import asyncio
 import contextlib
-import math
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 
-from prshots.server.bounded_cache import BoundedCache
-
-HALF_LIFE_SECONDS = 60.0
-"""After this long, time that was used counts half."""
-
-REMEMBERED_OWNERS = 10_000
+from prshots.server.used_time import UsedTime
 
 Owners = tuple[str, str, str]
 """An organization, a project and a run."""
@@ -30,7 +24,7 @@ class Turns:
         self._clock = clock
         self._waiting: dict[asyncio.Event, tuple[bool, Owners]] = {}
         self._held: Counter[str] = Counter()
-        self._used: BoundedCache[str, tuple[float, float]] = BoundedCache(REMEMBERED_OWNERS)
+        self._used = UsedTime(clock)
 
     @contextlib.asynccontextmanager
     async def take(self, *owners: *Owners, is_urgent: bool = True) -> AsyncIterator[None]:
@@ -48,9 +42,8 @@ class Turns:
         try:
             yield
         finally:
-            now = self._clock()
             for owner in owners:
-                self._used.put(owner, (self._seconds_of(owner, now) + now - began, now))
+                self._used.add(owner, self._clock() - began)
             self._release(owners)
 
     def _release(self, owners: Owners) -> None:
@@ -59,18 +52,13 @@ class Turns:
         self._grant()
 
     def _grant(self) -> None:
-        now = self._clock()
         while self._free and self._waiting:
             # The first of equals has waited longest.
-            granted = min(self._waiting, key=lambda each: self._claim(*self._waiting[each], now))
+            granted = min(self._waiting, key=lambda each: self._claim(*self._waiting[each]))
             self._free -= 1
             _, owners = self._waiting.pop(granted)
             self._held[owners[0]] += 1
             granted.set()
 
-    def _claim(self, can_wait: bool, owners: Owners, now: float) -> tuple[float, ...]:
-        return can_wait, self._held[owners[0]], *(self._seconds_of(owner, now) for owner in owners)
-
-    def _seconds_of(self, owner: str, now: float) -> float:
-        seconds, at = self._used.get(owner) or (0.0, now)
-        return seconds * math.exp2((at - now) / HALF_LIFE_SECONDS)
+    def _claim(self, can_wait: bool, owners: Owners) -> tuple[float, ...]:
+        return can_wait, self._held[owners[0]], *map(self._used.seconds_of, owners)

@@ -13,6 +13,7 @@ import structlog
 
 from prshots.contract.errors import PrshotsError
 from prshots.contract.redaction import redact_briefly
+from prshots.server.used_time import UsedTime
 
 SEND_SECONDS = 15.0
 """How long a holder sends."""
@@ -22,6 +23,9 @@ LEASE_SECONDS = 30
 
 POLL_SECONDS = 2.0
 """How long another process's cause may go unnoticed."""
+
+SLOW_SECONDS = 5.0
+"""Whoever used more time than this lately goes after the others, and leaves them a quarter of the slots."""
 
 COUNT_SECONDS = 30.0
 LONGEST_PAUSE_SECONDS = 300
@@ -74,6 +78,7 @@ class DeliveryLoop(Generic[Q]):
         self._count_waiting, self._on_waiting = count_waiting, on_waiting
         self._woken, self._clock = woken, clock
         self._sending: dict[Q, asyncio.Task[None]] = {}
+        self._used = UsedTime()
         self._running: asyncio.Task[None] | None = None
 
     def start(self) -> None:
@@ -107,19 +112,29 @@ class DeliveryLoop(Generic[Q]):
 
     async def _send_due(self) -> None:
         """Start to send what is due."""
+        slow = self._used.above(SLOW_SECONDS)
+        await self._send_due_except(slow, self._most)
+        if slow:
+            await self._send_due_except(set(), self._most * 3 // 4)
+
+    async def _send_due_except(self, avoided: set[str], most: int) -> None:
+        if len(self._sending) >= most:
+            return
         shared = [self._limits(queue) for queue in self._sending]
         count = Counter(name for limits in shared for name in limits)
         busy = {name for limits in shared for name, most in limits.items() if count[name] >= most}
-        for queue in await self._due(int(self._clock()), list(busy), 5 * self._most):
+        for queue in await self._due(int(self._clock()), list(busy | avoided), 5 * self._most):
             limits = self._limits(queue)
             is_free = queue not in self._sending and all(count[name] < limits[name] for name in limits)
-            if is_free and len(self._sending) < self._most:
+            if is_free and len(self._sending) < most:
                 count.update(limits.keys())
                 sending = self._sending[queue] = asyncio.create_task(self._send(queue))
-                sending.add_done_callback(partial(self._forget, queue))
+                sending.add_done_callback(partial(self._forget, queue, time.monotonic()))
 
-    def _forget(self, queue: Q, sent: "asyncio.Task[None]") -> None:
+    def _forget(self, queue: Q, began: float, sent: "asyncio.Task[None]") -> None:
         del self._sending[queue]
+        for name in self._limits(queue):
+            self._used.add(name, time.monotonic() - began)
         if sent.cancelled():
             return
         error = sent.exception()

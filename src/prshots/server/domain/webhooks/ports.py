@@ -46,7 +46,8 @@ class WebhookRecords(Protocol):
     async def send_again(self, webhook_id: str, delivery_id: str, now: int) -> None:
         """Make a message due now, with the same id and body. One that is being sent stays as it is."""
 
-    async def send_test(self, webhook: Webhook) -> None: ...
+    async def send_test(self, webhook: Webhook, now: int) -> None:
+        """Send a test message, or the one that waits again."""
 
 
 class WebhookQueues(Protocol):

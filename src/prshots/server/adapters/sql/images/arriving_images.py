@@ -21,7 +21,7 @@ from prshots.server.adapters.sql.database.database import Database, is_refusal
 from prshots.server.adapters.sql.images.kept_replies import keep_replies
 from prshots.server.adapters.sql.images.totals import add_images
 from prshots.server.domain.images.models import Image, KeptReply
-from prshots.server.domain.storage.models import Limits
+from prshots.server.domain.storage.models import Limit, Limits
 
 
 class _Arriving(NamedTuple):
@@ -95,7 +95,10 @@ class _Batch:
         before_images = [arriving.before for arriving in members if arriving.before]
         arrived = before_images + [arriving.image for arriving in members]
         if arrived:
-            limits = {one.image.project_id: one.limits for one in members if one.limits}
+            limits: dict[str, list[Limit]] = {}
+            for one in members:  # if a quota changed between them, both apply to the batch
+                known = limits.setdefault(one.image.project_id, [])
+                known += [limit for limit in one.limits if limit not in known]
             add_images(connection, arrived, limits)
             point_baselines(connection, [pointer(one.image, one.branch) for one in members if one.branch])
         return repeated

@@ -109,7 +109,8 @@ class SqlWebhookQueues:
             connection.execute(_WEBHOOK, {"webhook_id": queue.webhook_id})  # before messages, as in `claim`
             if not connection.execute(recording).rowcount:
                 return
-            connection.execute(moving.values(due_at=next_at or now))
+            is_wrong = _ROW.due_at < next_at if next_at else _ROW.due_at > now
+            connection.execute(moving.where(is_wrong).values(due_at=next_at or now))
             connection.execute(sa.update(webhooks).where(webhooks.c.id == queue.webhook_id).values(state))
             if receipt.is_gone:
                 _stop(connection, queue, is_removed=False)

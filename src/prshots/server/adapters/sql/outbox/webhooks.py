@@ -128,8 +128,7 @@ class SqlWebhooks:
 
     async def send_again(self, webhook_id: str, delivery_id: str, now: int) -> None:
         this = equal(webhook_deliveries, webhook_id=webhook_id, id=delivery_id)
-        again = {"due_at": now, "first_due_at": now, "attempts": 0, "holder": "", "lease_until": 0}
-        sending = sa.update(webhook_deliveries).where(*this, _ROW.lease_until <= now).values(again)
+        sending = _sending_again(now).where(*this)
 
         def send(connection: sa.Connection) -> None:
             if not connection.execute(sending).rowcount:
@@ -137,12 +136,24 @@ class SqlWebhooks:
 
         await self._database.write(send)
 
-    async def send_test(self, webhook: Webhook) -> None:
+    async def send_test(self, webhook: Webhook, now: int) -> None:
+        waiting = equal(webhook_deliveries, webhook_id=webhook.id, event=Event.TEST.value)
+        waiting.append(_ROW.due_at.is_not(None))
+
         def send(connection: sa.Connection) -> None:
             require_row(connection, webhooks, webhook.id)
-            note_test(connection, webhook)
+            if connection.execute(sa.select(_ROW.id).where(*waiting)).first():
+                connection.execute(_sending_again(now).where(*waiting))
+            else:
+                note_test(connection, webhook)
 
         await self._database.write(send)
+
+
+def _sending_again(now: int) -> sa.Update:
+    """Return a statement that makes messages due, unless somebody is sending them."""
+    again = {"due_at": now, "first_due_at": now, "attempts": 0, "holder": "", "lease_until": 0}
+    return sa.update(webhook_deliveries).where(_ROW.lease_until <= now).values(again)
 
 
 def webhook_from(row: Any) -> Webhook:  # noqa: ANN401 - a row of the table

@@ -1,0 +1,29 @@
+"""How long each owner has used something lately, so that others can go first."""
+
+import math
+import time
+from collections.abc import Callable
+
+HALF_LIFE_SECONDS = 60.0
+"""After this long, time that was used counts half."""
+
+REMEMBERED_OWNERS = 10_000
+
+
+class UsedTime:
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._used: dict[str, tuple[float, float]] = {}
+
+    def add(self, owner: str, seconds: float) -> None:
+        if len(self._used) >= REMEMBERED_OWNERS:
+            self._used.clear()
+        self._used[owner] = self.seconds_of(owner) + seconds, self._clock()
+
+    def seconds_of(self, owner: str) -> float:
+        seconds, at = self._used.get(owner, (0.0, 0.0))
+        return seconds * math.exp2((at - self._clock()) / HALF_LIFE_SECONDS)
+
+    def above(self, seconds: float) -> set[str]:
+        """Return the owners that have used more than this."""
+        return {owner for owner in self._used if self.seconds_of(owner) > seconds}
