@@ -54,8 +54,8 @@ def violations(page: Page) -> list[tuple[str, list[str]]]:
     page.add_script_tag(path=AXE)
     found = []
     for scheme, options in (
-        ("light", "{}"),
-        ("dark", "{runOnly: {type: 'rule', values: ['color-contrast']}}"),
+        ("light", "{resultTypes: ['violations']}"),
+        ("dark", "{resultTypes: ['violations'], runOnly: {type: 'rule', values: ['color-contrast']}}"),
     ):
         page.emulate_media(color_scheme=scheme)
         found += page.evaluate(f"axe.run({options}).then(result => result.violations)")

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import psycopg
 import pytest
+from sqlalchemy import Engine
 
 from prshots.contract.errors import RecordsFullError
 from prshots.contract.limits import Policy
@@ -91,11 +92,17 @@ def opener(
     server = request.getfixturevalue("postgresql" if partitioned else request.param)
     url = empty_database(server, partitioned=partitioned)
     if with_neighbor:
-        database = open_postgresql(url)
-        neighbor.fill(database.engine)
-        database.engine.dispose()
+        engine = _neighbors_engine(url)
+        neighbor.fill(engine)
+        engine.dispose()
         _watch_neighbor(request, lambda: psycopg.connect(url))
     return lambda: open_postgresql(url)
+
+
+@functools.cache
+def _neighbors_engine(url: str) -> Engine:
+    """Return the same engine for each test: it compiles the statements once."""
+    return open_postgresql(url).engine
 
 
 def _watch_neighbor(request: pytest.FixtureRequest, connect: Callable[[], neighbor.Connection]) -> None:
