@@ -1,7 +1,7 @@
 """Kill -9 while people decide: every decision's message arrives, in order, and never with another body.
 
-The clients are those of the outbox drill. The project also has a webhook, whose receiver takes its time and
-refuses some messages after it has read them. Any message may arrive several times.
+The clients are those of the outbox drill, and so are its checks. The project also has a webhook, whose receiver
+takes its time and refuses some messages after it has read them. Any message may arrive several times.
 """
 
 import random
@@ -13,7 +13,6 @@ from typing import ClassVar
 
 from drills.outbox import PATIENCE_SECONDS, REPLY_SECONDS, OutboxDrill
 from drills.outbox import SETTINGS as CONNECTED
-from drills.report import errors_in
 from support.http_server import Answer
 from support.waiting import wait_until
 from support.webhook_receiver import Received, Receiver, receiving
@@ -67,7 +66,7 @@ class WebhooksDrill(OutboxDrill):
             if arrived != expected:
                 self.wrong.append(f"pull request {number}: {arrived} arrived instead of {expected}")
             self.wrong += self._wrong_gate(number)
-        self.wrong += errors_in(self.site.log)
+        super()._check_everything()
 
     def _wrong_gate(self, number: int) -> Iterator[str]:
         """Yield a difference between the gate and the last one that arrived."""
