@@ -13,6 +13,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextvars import copy_context
 
 import pytest
 import structlog
@@ -33,7 +34,7 @@ def run_here(*args: str, env: Mapping[str, str]) -> subprocess.CompletedProcess[
 def _run(args: tuple[str, ...], env: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
     with _as_if_alone(args, env), redirect_stdout(out), redirect_stderr(err):
-        code = _exit_code()
+        code = copy_context().run(_exit_code)  # who acts stays with the command
     texts = (stream.buffer.getvalue().decode() for stream in (out, err))  # type: ignore[attr-defined]
     return subprocess.CompletedProcess(args, code, *texts)
 
@@ -62,6 +63,7 @@ def _as_if_alone(args: tuple[str, ...], env: Mapping[str, str]) -> Iterator[None
         changed.setattr(os, "dup2", lambda new, _: os.close(new))  # leave pytest's standard output alone
         changed.setattr(logging, "basicConfig", lambda **_: None)
         changed.setattr(logging, "captureWarnings", lambda **_: None)
+        changed.setattr("prshots.cli.common._Volume.is_quiet", False)
         for module in (sys, threading):
             changed.setattr(module, "excepthook", module.excepthook)
         try:
