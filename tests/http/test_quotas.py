@@ -130,8 +130,11 @@ def test_the_dashboard_shows_the_quotas_and_the_usage(place: Place) -> None:
         "measured": {"day": None, "estimated": False, "kinds": [], "days": []},
     }
     assert place.ann.ask("GET", f"{at_organization}/usage?days=9999").status_code == 400
-    (entry,) = place.ann.get_json(f"{at_organization}/audit?action=quota.changed")["entries"][:1]
-    assert entry["actor"]["name"] == "operator"
+    place.limit(0)
+    newest, oldest = place.ann.get_json(f"{at_organization}/audit?action=quota.changed")["entries"][::2]
+    assert newest["actor"]["name"] == "operator"
+    changes = [entry["details"] for entry in (newest, oldest)]
+    assert changes == [{"from": "1.2 KB", "to": "no limit"}, {"from": "default", "to": "1.2 KB"}]
 
 
 def test_the_operator_sees_all_organizations_and_their_projects(place: Place) -> None:

@@ -3,10 +3,12 @@
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from typing import TypeVar, cast
 
 from prshots.contract.formats import BY_EXT
 from prshots.contract.replies import Review
+from prshots.contract.sizes import readable_size
 from prshots.server.api.dashboard import view_types
 from prshots.server.domain.audit.models import Action, AuditEntry
 from prshots.server.domain.comparison.models import (
@@ -71,12 +73,20 @@ def member_view(member: Member, viewer: User, avatar_origins: Container[str]) ->
 
 def audit_entry_view(entry: AuditEntry) -> view_types.AuditEntryView:
     separator = " → " if entry.action in _BEFORE_AND_AFTER else ", "
+    write = _quota if entry.action == Action.QUOTA_CHANGED else partial(_detail, separator=separator)
     return _view(
         view_types.AuditEntryView,
         entry,
         actor={"kind": entry.actor.kind, "name": entry.actor.name, "address": entry.actor.address},
-        details={name: _detail(value, separator) for name, value in entry.details.items()},
+        details={name: write(value) for name, value in entry.details.items()},
     )
+
+
+def _quota(stored: object) -> str:
+    """Return a quota in the words of `prshots quota`."""
+    if stored is None:
+        return "default"
+    return readable_size(int(str(stored))) if stored else "no limit"
 
 
 def _detail(value: object, separator: str) -> str:
