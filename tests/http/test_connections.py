@@ -4,7 +4,6 @@ import os
 import secrets
 import ssl
 import subprocess
-import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -33,6 +32,7 @@ from prshots.server.adapters.forges.public_addresses import PublicTransport
 from prshots.server.adapters.forges.token_encryption import encrypt
 from prshots.server.adapters.sql.database.database import Database
 from prshots.server.adapters.sql.outbox.connections import SqlConnections
+from prshots.server.adapters.tls import tls_context
 from prshots.server.config.settings import Settings, load_settings
 from prshots.server.doctor import State, connections
 from prshots.server.doctor.connections import check_app, check_connections
@@ -41,7 +41,7 @@ from prshots.server.wiring.forges import open_forges
 from support.forges.gitea_look_alike import GiteaLookAlike
 from support.forges.gitlab_look_alike import GitLabLookAlike
 from support.forges.look_alikes import GitHubLookAlike
-from support.http_server import Answer, answering, as_json
+from support.http_server import Answer, answering, as_json, dripping
 from support.service import Service
 from support.signed_in_people import Person, sign_in
 
@@ -244,6 +244,7 @@ class TestAddresses:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(file)
         monkeypatch.setenv("SSL_CERT_FILE", str(file))
+        monkeypatch.setattr(public_addresses, "tls_context", tls_context.__wrapped__)  # reads the file again
         monkeypatch.setattr(public_addresses, "_resolve", lambda _: ["127.0.0.1"])
         monkeypatch.setattr(public_addresses, "_is_public", lambda _: True)
         with answering(lambda *_: as_json(200, "here"), context) as url:
@@ -303,17 +304,7 @@ class TestAddresses:
     def test_a_reply_without_an_end_is_cut_off(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Timeouts are for single reads, and each line of a header is one."""
         monkeypatch.setattr(deadline, "GRACE_SECONDS", 0.1)
-        ended = threading.Event()
-
-        def drip(asked: BaseHTTPRequestHandler, _: bytes) -> None:
-            asked.wfile.write(b"HTTP/1.1 200 OK\r\n")
-            for number in range(400):
-                if ended.wait(0.02):
-                    return
-                asked.wfile.write(b"X-%d: y\r\n" % number)
-                asked.wfile.flush()
-
-        with answering(drip) as url:
+        with dripping() as url:
             begun = time.monotonic()
             with (
                 deadline_after(0.3),
@@ -321,7 +312,6 @@ class TestAddresses:
                 pytest.raises(UnreachableError, match="lost the connection"),
             ):
                 forge.check()
-            ended.set()
         assert time.monotonic() - begun < 3
 
     @pytest.mark.parametrize(

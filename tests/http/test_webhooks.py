@@ -7,7 +7,6 @@ import re
 import secrets
 import ssl
 import subprocess
-import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
@@ -23,7 +22,7 @@ from prshots.server.adapters.keys import FixedKeys
 from prshots.server.adapters.webhooks.receivers import Receivers
 from prshots.server.domain.webhooks.models import Format, Webhook
 from support.drawn_pages import drawn_page, sha
-from support.http_server import answering
+from support.http_server import answering, dripping
 from support.project_client import Project
 from support.service import Service, upload
 from support.signed_in_people import Person, sign_in
@@ -360,23 +359,12 @@ def test_a_deleted_webhook_is_gone_and_another_organizations_is_not_found(shop: 
 def test_a_reply_without_an_end_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
     """Timeouts are for single reads, and each line of a header is one."""
     monkeypatch.setattr(deadline, "GRACE_SECONDS", 0.1)
-    ended = threading.Event()
-
-    def drip(asked: BaseHTTPRequestHandler, _: bytes) -> None:
-        asked.wfile.write(b"HTTP/1.1 200 OK\r\n")
-        for number in range(400):
-            if ended.wait(0.02):
-                return
-            asked.wfile.write(b"X-%d: y\r\n" % number)
-            asked.wfile.flush()
-
     receivers = Receivers(FixedKeys(ONE_KEY), [ipaddress.ip_network("127.0.0.0/8")])
     secret, _ = receivers.new_secret("w1")
-    with answering(drip) as url:
+    with dripping() as url:
         webhook = Webhook("w1", "o1", "", url, Format.STANDARD, (), (secret,), "ann", 0)
         with pytest.raises(UnreachableError, match="did not answer in time"):
             asyncio.run(receivers.send(webhook, "msg_1", "{}", 0.3))
-        ended.set()
     receivers.close()
 
 
@@ -421,7 +409,7 @@ def test_a_failed_connection_is_explained(tmp_path: Path, monkeypatch: pytest.Mo
         said = why(url.replace("http:", "https:"))
         assert said.startswith("the certificate of https://HOST is not trusted: self-signed certificate. ")
         trusting = ssl.create_default_context(cafile=str(file))
-        monkeypatch.setattr("prshots.server.adapters.webhooks.receivers._ssl_context", lambda: trusting)
+        monkeypatch.setattr("prshots.server.adapters.forges.public_addresses.tls_context", lambda: trusting)
         said = why(url.replace("http:", "https:"))
         assert "not trusted: IP address mismatch, certificate is not valid for '127.0.0.1'. If you " in said
     with answering(lambda *_: (204, {}, b"")) as url:

@@ -111,3 +111,23 @@ def answering(
         do_GET = do_HEAD = do_POST = do_PUT = do_PATCH = do_DELETE = do_PURGE = do_any  # noqa: N815 - the library looks for these
 
     return serving(Handler, tls)
+
+
+@contextlib.contextmanager
+def dripping() -> Iterator[str]:
+    """Serve replies whose headers arrive one by one, for 8 s."""
+    ended = threading.Event()
+
+    def drip(asked: BaseHTTPRequestHandler, _: bytes) -> None:
+        asked.wfile.write(b"HTTP/1.1 200 OK\r\n")
+        for number in range(400):
+            if ended.wait(0.02):
+                return
+            asked.wfile.write(b"X-%d: y\r\n" % number)
+            asked.wfile.flush()
+
+    with answering(drip) as url:
+        try:
+            yield url
+        finally:
+            ended.set()

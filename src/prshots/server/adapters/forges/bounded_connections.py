@@ -1,7 +1,7 @@
 """Connections that take only so much processor time.
 
-httpx skips interim responses, however many, and joins chunks, however small. A server that sends them
-without an end would keep a processor busy until the deadline.
+httpx skips any number of interim responses and joins chunks of any size. A server that never stops sending
+them would keep a processor busy until the deadline.
 """
 
 import ssl

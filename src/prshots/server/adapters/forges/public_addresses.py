@@ -6,7 +6,6 @@ name once and connect to the address that we checked, because the next answer ma
 
 import ipaddress
 import socket
-import ssl
 import time
 from collections.abc import Collection
 from urllib.parse import urlsplit
@@ -17,6 +16,7 @@ import httpx
 from prshots.contract.errors import ForgeError
 from prshots.forges.deadline import current_deadline
 from prshots.server.adapters.forges.bounded_connections import BoundedBackend
+from prshots.server.adapters.tls import tls_context
 from prshots.server.config.values import Networks, is_in
 
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")  # an IPv4 address in its last four bytes
@@ -41,12 +41,11 @@ class PublicTransport(httpx.HTTPTransport):
         *,
         only_https: bool = False,
         setting: str = "PRSHOTS_FORGE_HOSTS",
-        ssl_context: ssl.SSLContext | None = None,
         busy_seconds: float = BUSY_SECONDS,
     ) -> None:
         self._allowed, self._only_https, self._setting = allowed, only_https, setting
         self._pool = httpcore.ConnectionPool(
-            ssl_context=ssl_context or httpx.create_ssl_context(),
+            ssl_context=tls_context(),
             # The pool knows connections by address, and another host there has another certificate.
             max_keepalive_connections=0,
             network_backend=BoundedBackend(busy_seconds),

@@ -9,15 +9,14 @@ import contextlib
 import hashlib
 import json
 import re
-import ssl
 from collections.abc import Callable, Coroutine, Iterator, Mapping
-from functools import cache
 from typing import Any
 from urllib.parse import quote_plus, urlsplit
 
 import httpx
 
 from prshots.contract.errors import ProviderError, Refusal, SignInRefusedError
+from prshots.server.adapters.tls import tls_context
 
 # One request for all callers that need the same answer, and a limit on how many callers wait for a server.
 # Anyone can make us ask an issuer or a login provider, which may be slow. Requests that wait for it must not
@@ -145,7 +144,7 @@ async def _fetch(
     try:
         async with (
             asyncio.timeout(TIMEOUT_SECONDS),
-            httpx.AsyncClient(verify=_ssl_context(), timeout=TIMEOUT_SECONDS) as client,
+            httpx.AsyncClient(verify=tls_context(), timeout=TIMEOUT_SECONDS) as client,
             client.stream(method, url, headers=sent, data=data) as reply,
         ):
             body = bytearray()
@@ -161,11 +160,6 @@ async def _fetch(
         return reply.status_code, json.loads(body)
     except (ValueError, RecursionError) as error:
         raise ProviderError(f"{host_of(url)} returned {reply.status_code} without valid JSON") from error
-
-
-@cache
-def _ssl_context() -> ssl.SSLContext:
-    return httpx.create_ssl_context()  # slow, so only once
 
 
 def host_of(url: str) -> str:

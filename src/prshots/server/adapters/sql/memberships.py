@@ -169,7 +169,7 @@ def keep_an_owner(connection: sa.Connection, organization_id: str, leaving: str)
 
 
 def _end_offers_of(connection: sa.Connection, organization_id: str, user_id: str) -> None:
-    """End the invitations and links of someone who is no longer an owner, who could use them to return.
+    """End the invitations and links of a former owner, who could use them to return.
 
     They may have had another login then, so those that no current owner made end with them.
     """

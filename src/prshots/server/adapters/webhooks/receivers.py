@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import functools
 import hashlib
 import hmac
 import secrets
@@ -24,7 +23,6 @@ from prshots.server.domain.webhooks.models import Receipt, WebhookSecret
 from prshots.server.domain.webhooks.service import AT_ONCE
 
 if TYPE_CHECKING:
-    import ssl
     from collections.abc import Mapping, Sequence
 
     import httpx
@@ -147,16 +145,8 @@ class Receivers:
             self._allowed,
             only_https=True,
             setting="PRSHOTS_WEBHOOK_NETWORKS",
-            ssl_context=_ssl_context(),
             busy_seconds=BUSY_SECONDS,
         )
-
-
-@functools.cache
-def _ssl_context() -> ssl.SSLContext:
-    import httpx
-
-    return httpx.create_ssl_context()  # slow, so only once
 
 
 def sign(signing: Sequence[str], message_id: str, at: int, content: bytes) -> str:
