@@ -1,6 +1,6 @@
 """A cache of limited size."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Generic, TypeVar
 
 K = TypeVar("K")
@@ -22,6 +22,9 @@ class BoundedCache(Generic[K, V]):
 
     def __len__(self) -> int:
         return len(self._values)
+
+    def __iter__(self) -> Iterator[K]:
+        return iter(self._values)
 
     def put(self, key: K, value: V) -> None:
         if len(self._values) >= self._size and key not in self._values:

@@ -4,6 +4,8 @@ import math
 import time
 from collections.abc import Callable
 
+from prshots.server.bounded_cache import BoundedCache
+
 HALF_LIFE_SECONDS = 60.0
 """After this long, time that was used counts half."""
 
@@ -13,15 +15,13 @@ REMEMBERED_OWNERS = 10_000
 class UsedTime:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._used: dict[str, tuple[float, float]] = {}
+        self._used: BoundedCache[str, tuple[float, float]] = BoundedCache(REMEMBERED_OWNERS)
 
     def add(self, owner: str, seconds: float) -> None:
-        if len(self._used) >= REMEMBERED_OWNERS:
-            self._used.clear()
-        self._used[owner] = self.seconds_of(owner) + seconds, self._clock()
+        self._used.put(owner, (self.seconds_of(owner) + seconds, self._clock()))
 
     def seconds_of(self, owner: str) -> float:
-        seconds, at = self._used.get(owner, (0.0, 0.0))
+        seconds, at = self._used.get(owner) or (0.0, 0.0)
         return seconds * math.exp2((at - self._clock()) / HALF_LIFE_SECONDS)
 
     def above(self, seconds: float) -> set[str]:
