@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from prshots.cli.common import ConfigOption, print_table, run_with, say, settings_from, when
-from prshots.contract.errors import InvalidInputError, NotFoundError
+from prshots.cli.common import ConfigOption, organization_id, print_table, run_with, say, settings_from, when
+from prshots.contract.errors import InvalidInputError
 from prshots.contract.safe_text import safe_json
 
 if TYPE_CHECKING:
@@ -90,16 +90,10 @@ async def _entries(
     database: "Database", organization: str, which: "AuditFilter"
 ) -> AsyncIterator["AuditEntry"]:
     from prshots.server.adapters.sql.audit import SqlAudit
-    from prshots.server.adapters.sql.people import SqlPeople
 
-    organization_id = None
-    if organization:
-        found = await SqlPeople(database).organization_called(organization)
-        if found is None:
-            raise NotFoundError(f"no organization {organization!r}: `prshots quota list` lists them")
-        organization_id = found.id
+    owner_id = await organization_id(database, organization) if organization else None
     before = None
-    while page := await SqlAudit(database).entries(organization_id, which, before, PAGE):
+    while page := await SqlAudit(database).entries(owner_id, which, before, PAGE):
         for entry in page:
             yield entry
         before = page[-1].seq

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from prshots.contract.errors import ClosedPullRequestError, InvalidInputError, SettingsError
+from prshots.contract.errors import ClosedPullRequestError, InvalidInputError, NotFoundError, SettingsError
 from prshots.contract.safe_text import printable, safe_json
 from prshots.contract.statements import error_code, statements
 from prshots.contract.variables import unknown_variable_message, unknown_variables
 
 if TYPE_CHECKING:
+    from prshots.server.adapters.sql.database.database import Database
     from prshots.server.config.settings import Settings
     from prshots.server.domain.audit.models import Action
     from prshots.server.domain.projects.keyless import Trusts
@@ -103,6 +104,16 @@ def settings_errors_as_input_errors() -> Iterator[None]:
         yield
     except SettingsError as error:
         raise InvalidInputError(str(error)) from error
+
+
+async def organization_id(database: "Database", name: str) -> str:
+    """Return the id of the organization with this name. Raises NotFoundError."""
+    from prshots.server.adapters.sql.people import SqlPeople
+
+    found = await SqlPeople(database).organization_called(name)
+    if found is None:
+        raise NotFoundError(f"no organization {name!r}: `prshots quota list` lists them")
+    return found.id
 
 
 def with_accounts(settings: "Settings", work: Callable[["Projects", "Trusts"], Awaitable[T]]) -> T:

@@ -10,6 +10,7 @@ from prshots.cli.common import (
     ConfigOption,
     JsonOption,
     Sections,
+    organization_id,
     print_json,
     print_table,
     run_with,
@@ -58,8 +59,8 @@ def set_quota(
     async def change(database: "Database") -> None:
         quotas = quotas_in(database, settings)
         if organization:
-            organization_id = await _organization_id(database, organization)
-            await quotas.set_quota("organization", organization_id, quota_bytes)
+            holder_id = await organization_id(database, organization)
+            await quotas.set_quota("organization", holder_id, quota_bytes)
         else:
             await quotas.set_quota("project", await _project_id(database, project), quota_bytes)
 
@@ -152,22 +153,13 @@ def _quota(text: str) -> tuple[int | None, str]:
     )
 
 
-async def _organization_id(database: "Database", name: str) -> str:
-    from prshots.server.adapters.sql.people import SqlPeople
-
-    found = await SqlPeople(database).organization_called(name)
-    if found is None:
-        raise NotFoundError(f"no organization {name!r}: `prshots quota list` lists them")
-    return found.id
-
-
 async def _project_id(database: "Database", name: str) -> str:
     from prshots.server.adapters.sql.projects.projects import SqlProjects
     from prshots.server.domain.projects.models import LOCAL_ORGANIZATION
 
     organization, slash, own_name = name.partition("/")
-    organization_id = await _organization_id(database, organization) if slash else LOCAL_ORGANIZATION
-    found = await SqlProjects(database).project(own_name if slash else name, organization_id)
+    owner_id = await organization_id(database, organization) if slash else LOCAL_ORGANIZATION
+    found = await SqlProjects(database).project(own_name if slash else name, owner_id)
     if found is None:
         raise NotFoundError(f"no project {name!r}: `prshots quota list` lists them")
     return found.id

@@ -2,6 +2,7 @@
 
 import re
 
+MAX_QUOTA_BYTES = 2**60
 UNITS = ("B", "KB", "MB", "GB", "TB")
 _SIZE = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,3})?) ?(B|KB|MB|GB|TB)?", re.IGNORECASE)
 

@@ -13,6 +13,7 @@ from prshots.contract import variables
 from prshots.contract.errors import SettingsError
 from prshots.contract.limits import MAX_IMAGE_BYTES
 from prshots.contract.redaction import redact
+from prshots.contract.sizes import MAX_QUOTA_BYTES
 from prshots.server.config import values
 from prshots.server.links import KeyRing
 
@@ -46,7 +47,7 @@ def _workers() -> int:
 
 
 def _quota() -> int:
-    return _setting(values.whole(0, 2**60), 0, "a whole number of bytes, or 0 for no limit")
+    return _setting(values.whole(0, MAX_QUOTA_BYTES), 0, "a whole number of bytes, or 0 for no limit")
 
 
 def _text(takes: str) -> str:

@@ -7,7 +7,6 @@ from typing import Literal, NamedTuple
 
 from prshots.contract.object_names import CLOSEUP_EXTS, DIFF_EXT, THUMBNAIL_EXT
 
-MAX_QUOTA_BYTES = 2**60
 WARNING_PERCENT = 80
 """At this share of a quota, webhooks send `quota`, and the dashboard warns."""
 

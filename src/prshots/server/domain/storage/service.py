@@ -1,8 +1,9 @@
 """Quotas: what applies, how much of it is used, and the operator's changes."""
 
 from prshots.contract.errors import QUOTA_REACHED, InvalidInputError, NotFoundError, QuotaReachedError
+from prshots.contract.sizes import MAX_QUOTA_BYTES
 from prshots.server.domain.projects.models import Organization, Project
-from prshots.server.domain.storage.models import MAX_QUOTA_BYTES, Limit, Limits, QuotaUse, Scope
+from prshots.server.domain.storage.models import Limit, Limits, QuotaUse, Scope
 from prshots.server.domain.storage.ports import QuotaRecords
 
 
