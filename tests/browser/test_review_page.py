@@ -9,7 +9,7 @@ from playwright.sync_api import BrowserContext, Locator, Page, Route, expect
 
 from support.chromium import too_wide_for_a_phone, violations
 from support.drawn_pages import drawn_page, sha
-from support.drawn_shop import RED, VIEWPORT, Shop
+from support.drawn_shop import RED, VIEWPORT, Shop, shop_with_baselines
 from support.service import Service
 from support.signed_in_people import Person
 from support.waiting import wait_for
@@ -24,12 +24,7 @@ FINISHED = "Everything is reviewed. The prshots check has passed."
 
 @pytest.fixture(scope="module")
 def shop(service: Service, ann: Person) -> Iterator[Shop]:
-    project = ann.project("reviewed")
-    with service.client(ann.token(project)) as ci:
-        made = Shop(project, ci)
-        for name in ("step-1", "step-2", "banner", "gone"):
-            made.baseline("main", name)
-        ci.post("/v1/baseline/complete", json={"branch": "main", "commit_sha": sha("main")})
+    with shop_with_baselines(service, ann, "reviewed") as made:
         yield made
 
 

@@ -6,8 +6,8 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
 from support.chromium import PATIENCE_MS, WIDE, too_wide_for_a_phone, violations
-from support.drawn_pages import drawn_page, sha
-from support.drawn_shop import RED, VIEWPORT, Shop
+from support.drawn_pages import drawn_page
+from support.drawn_shop import RED, VIEWPORT, Shop, shop_with_baselines
 from support.service import Service
 from support.signed_in_people import Person, sign_in
 
@@ -18,12 +18,7 @@ ENDED = "This link has ended or doesn\u2019t exist. Ask whoever sent it for a ne
 
 @pytest.fixture(scope="module")
 def shop(service: Service, ann: Person) -> Iterator[Shop]:
-    project = ann.project("shared")
-    with service.client(ann.token(project)) as ci:
-        made = Shop(project, ci)
-        for name in ("step-1", "step-2", "banner", "gone"):
-            made.baseline("main", name)
-        ci.post("/v1/baseline/complete", json={"branch": "main", "commit_sha": sha("main")})
+    with shop_with_baselines(service, ann, "shared") as made:
         yield made
 
 

@@ -1,11 +1,14 @@
 """A project whose screenshots are drawn without a browser."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import httpx
 
 from support.drawn_pages import drawn_page, sha
-from support.service import upload
+from support.service import Service, upload
+from support.signed_in_people import Person
 
 PLAIN, RED = drawn_page(), drawn_page(button="red")
 VIEWPORT = "320x240"
@@ -37,3 +40,15 @@ class Shop(NamedTuple):
 
     def page(self, pr_number: int = 7, query: str = "") -> str:
         return f"/projects/{self.id}/prs/{pr_number}{query}"
+
+
+@contextmanager
+def shop_with_baselines(service: Service, owner: Person, name: str) -> Iterator[Shop]:
+    """Make a project whose default branch has four screenshots."""
+    project = owner.project(name)
+    with service.client(owner.token(project)) as ci:
+        made = Shop(project, ci)
+        for each in ("step-1", "step-2", "banner", "gone"):
+            made.baseline("main", each)
+        ci.post("/v1/baseline/complete", json={"branch": "main", "commit_sha": sha("main")})
+        yield made
