@@ -37,7 +37,7 @@ async def put_connection(call: Call, project: Project) -> view_types.ConnectionR
         created_at=call.services.now(),
     )
     connection = await call.services.forges.connect(connection, validate.root(url), token)
-    # The check takes seconds. Somebody who is no longer an owner gets a 403 or 404.
+    # The check takes seconds. Someone who stopped being an owner in the meantime gets a 403 or 404.
     await call.services.organizations.project(call.user, project.id, Role.OWNER)
     await call.services.connections.put(connection)
     return {"connection": _view(call, connection)}

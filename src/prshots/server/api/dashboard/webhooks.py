@@ -89,7 +89,7 @@ async def _with_settings(call: Call, webhook: Webhook, body: dict[str, Any]) -> 
     events = _events(fields.texts(body, "events"))
     url = fields.text(body, "url").strip()
     await call.services.receivers.check(url)
-    # The check takes seconds. Somebody who is no longer an owner gets a 403 or 404.
+    # The check takes seconds. Someone who stopped being an owner in the meantime gets a 403 or 404.
     await call.services.organizations.find_for(call.user, webhook.organization_id, Role.OWNER)
     return replace(webhook, url=url, format=wanted, events=events)
 

@@ -25,7 +25,7 @@ POLL_SECONDS = 2.0
 """How long another process's cause may go unnoticed."""
 
 SLOW_SECONDS = 5.0
-"""Whoever used more time than this lately goes after the others, and leaves them a quarter of the slots."""
+"""Owners that used more time than this lately go last, and leave a quarter of the slots to the others."""
 
 COUNT_SECONDS = 30.0
 LONGEST_PAUSE_SECONDS = 300

@@ -83,8 +83,7 @@ class People(Protocol):
         """Add a member or change their role. Raises ConflictError instead of demoting the last owner.
 
         With `by`, raises NotFoundError instead of adding a member. From then on, they aren't a member through
-        a group. The invitations and links of someone who is no longer an owner end, here and in
-        `remove_member`.
+        a group. A former owner's invitations and links end, here and in `remove_member`.
         """
 
     async def remove_member(
