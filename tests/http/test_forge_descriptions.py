@@ -12,7 +12,8 @@ import pytest
 from prshots.client.ci import Job, Lookup, detect_job
 from prshots.client.job_forge import forge_of
 from prshots.contract.forge_kinds import ForgeKind
-from prshots.contract.gates import CommitState, CommitStatus
+from prshots.contract.gates import CommitStatus
+from prshots.contract.replies import CommitState
 from prshots.forges.forge import IssueForge
 from support.described_forges import FOLDER, DescribedForge, described, of_github, of_others
 from support.forges.bitbucket_look_alike import BitbucketLookAlike

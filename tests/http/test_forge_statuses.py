@@ -11,7 +11,8 @@ from prshots.client.ci import Job
 from prshots.client.job_forge import forge_of
 from prshots.contract.errors import ForgeError, ForgeRefusedError
 from prshots.contract.forge_kinds import ForgeKind
-from prshots.contract.gates import CommitState, CommitStatus
+from prshots.contract.gates import CommitStatus
+from prshots.contract.replies import CommitState
 from support.forges.bitbucket_look_alike import BitbucketLookAlike
 from support.forges.forge_fixtures import short_pauses  # noqa: F401 - a fixture of every test here
 from support.forges.forge_places import Place, forge_at, place_on_each_forge  # noqa: F401 - a fixture

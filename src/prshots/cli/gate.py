@@ -13,7 +13,7 @@ from prshots.cli.common import QuietOption, print_json, say, say_failure, stated
 from prshots.cli.output import say_dashboard
 from prshots.contract import validate
 from prshots.contract.errors import ForgeRefusedError, InvalidInputError
-from prshots.contract.gates import CommitState
+from prshots.contract.replies import CommitState
 from prshots.contract.safe_text import printable
 from prshots.contract.statements import exit_code, message
 

@@ -10,8 +10,8 @@ from prshots.client.replies import ComparisonReply
 from prshots.client.service import Client
 from prshots.contract import validate
 from prshots.contract.errors import CallError
-from prshots.contract.gates import STATUS_NAME, CommitState, CommitStatus, status_of
-from prshots.contract.replies import NOT_COMPARED, ComparisonState, Gate, GateState
+from prshots.contract.gates import STATUS_NAME, CommitStatus, status_of
+from prshots.contract.replies import NOT_COMPARED, CommitState, ComparisonState, Gate, GateState
 from prshots.contract.statements import message
 from prshots.forges.sender import OnWait
 

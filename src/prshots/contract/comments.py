@@ -24,8 +24,12 @@ class Marker(StrEnum):
             return f"[//]: # (svc:pr-{pr_number})"
         return f"<!-- svc:pr-{pr_number} -->"
 
+    def project_line(self, project_id: str) -> str:
+        """Return the comment's second line, which tells the comments of several projects apart."""
+        return f"[//]: # (prshots:{project_id})" if self is Marker.LINK else f"<!-- prshots:{project_id} -->"
+
     def notice_line(self, notice: int) -> str:
-        """Return the comment's second line, with the line break before it, or "" without a notice.
+        """Return the line below the others, with the line break before it, or "" without a notice.
 
         If the number rises, clients post a new comment, because forges don't notify anyone of an edit.
         """

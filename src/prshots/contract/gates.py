@@ -1,9 +1,8 @@
 """The gate as a commit status on a forge."""
 
-from enum import StrEnum
 from typing import NamedTuple
 
-from prshots.contract.replies import ComparisonState, Gate, GateState
+from prshots.contract.replies import CommitState, ComparisonState, Gate, GateState
 from prshots.contract.sizes import pluralize
 from prshots.contract.statements import message, statements
 
@@ -11,18 +10,13 @@ STATUS_NAME = "prshots"
 """The name that a required check has in a repository's settings."""
 
 
-class CommitState(StrEnum):
-    SUCCESS = "success"
-    PENDING = "pending"
-    FAILURE = "failure"
-
-
 class CommitStatus(NamedTuple):
-    """A commit's status on a forge. `url` is the page that shows more."""
+    """A commit's status on a forge. `url` is the page that shows more, `context` is the status's name."""
 
     state: CommitState
     description: str
     url: str
+    context: str = STATUS_NAME
 
 
 _STATES = {

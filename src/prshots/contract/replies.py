@@ -300,6 +300,22 @@ class GateState(StrEnum):
     BLOCKED = "blocked"
 
 
+class CommitState(StrEnum):
+    SUCCESS = "success"
+    PENDING = "pending"
+    FAILURE = "failure"
+
+
+@dataclass(frozen=True, slots=True)
+class GateStatus:
+    """A commit status to post on the forge."""
+
+    context: str
+    """`prshots` for the pull request as a whole, `prshots/<project>` for a project of several."""
+    state: CommitState
+    description: str
+
+
 @dataclass(frozen=True, slots=True)
 class Gate:
     """Whether the pull request may be merged as far as its screenshots are concerned."""
@@ -309,6 +325,17 @@ class Gate:
     """How many shots need a decision."""
     reason: str
     """Why it is blocked: `running`, `incomplete`, `failed`, `no_baseline` or `not_compared`. Else empty."""
+    statuses: Sequence[GateStatus] = field(default_factory=list)
+    """What to post on the commit: all of them, and nothing else."""
+
+
+@dataclass(frozen=True, slots=True)
+class PullGate(Gate):
+    """The gate with the commit it is about."""
+
+    commit_sha: str = field(default_factory=str)
+    """The newest compared commit. Empty if no commit was compared."""
+    dashboard_url: str = field(default_factory=str)
 
 
 NOT_COMPARED = Gate(GateState.BLOCKED, 0, "not_compared")

@@ -10,7 +10,8 @@ import httpx
 from prshots.contract import validate
 from prshots.contract.comments import Marker
 from prshots.contract.errors import ForgeRefusedError, NotFoundError
-from prshots.contract.gates import CommitState, CommitStatus
+from prshots.contract.gates import CommitStatus
+from prshots.contract.replies import CommitState
 from prshots.forges.forge import (
     Comment,
     Forge,

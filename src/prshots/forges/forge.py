@@ -12,7 +12,8 @@ import httpx
 from prshots.contract import validate
 from prshots.contract.comments import Marker
 from prshots.contract.errors import ForgeError, ForgeRefusedError, NotFoundError
-from prshots.contract.gates import STATUS_NAME, CommitState, CommitStatus
+from prshots.contract.gates import STATUS_NAME, CommitStatus
+from prshots.contract.replies import CommitState
 from prshots.contract.statements import message
 from prshots.forges.forge_api import ForgeApi, error_message, text_at
 from prshots.forges.sender import OnWait, ignore_wait

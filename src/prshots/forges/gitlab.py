@@ -7,7 +7,8 @@ from urllib.parse import quote
 
 from prshots.contract import validate
 from prshots.contract.errors import ForgeError, ForgeRefusedError
-from prshots.contract.gates import STATUS_NAME, CommitState
+from prshots.contract.gates import STATUS_NAME
+from prshots.contract.replies import CommitState
 from prshots.contract.statements import message
 from prshots.forges.forge import (
     Comment,
