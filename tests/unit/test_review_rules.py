@@ -29,7 +29,7 @@ def of_branch(shown: str, commits: str = "") -> BranchHistory:
 def review(pair: str, facts: ReviewFacts, verdict: Verdict | None = Verdict.CHANGED) -> tuple[str, Gate]:
     """Return the state of a shot that shows the second picture where its base shows the first."""
     before, after = (each.strip() for each in pair)
-    compared = ComparedPair(PairKey(*CART, before, after), verdict, is_listed=True)
+    compared = ComparedPair(PairKey(*CART, before, after), verdict)
     found = review_pairs(ComparisonState.COMPARED, [compared], {"changed", "removed", "new"}, facts)
     return found.reviews[CART].state, found.gate
 

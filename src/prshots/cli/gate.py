@@ -2,7 +2,6 @@
 
 import os
 from dataclasses import asdict
-from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +12,7 @@ from prshots.cli.common import QuietOption, print_json, say, say_failure, stated
 from prshots.cli.output import say_dashboard
 from prshots.contract import validate
 from prshots.contract.errors import ForgeRefusedError, InvalidInputError
+from prshots.contract.gates import NoBaseline
 from prshots.contract.replies import CommitState
 from prshots.contract.safe_text import printable
 from prshots.contract.statements import exit_code, message
@@ -22,11 +22,6 @@ if TYPE_CHECKING:
 
     from prshots.client.ci import Job
     from prshots.client.gate import GateReport
-
-
-class NoBaseline(StrEnum):
-    BLOCK = "block"
-    PASS = "pass"  # noqa: S105 - not a password
 
 
 def gate(

@@ -1,5 +1,6 @@
 """The gate as a commit status on a forge."""
 
+from enum import StrEnum
 from typing import NamedTuple
 
 from prshots.contract.replies import CommitState, ComparisonState, Gate, GateState
@@ -8,6 +9,13 @@ from prshots.contract.statements import message, statements
 
 STATUS_NAME = "prshots"
 """The name that a required check has in a repository's settings."""
+
+
+class NoBaseline(StrEnum):
+    """What the gate does while the base branch has no baselines."""
+
+    BLOCK = "block"
+    PASS = "pass"  # noqa: S105 - not a password
 
 
 class CommitStatus(NamedTuple):
@@ -34,8 +42,10 @@ def describe_gate(gate: Gate) -> str:
     return message(known, shots=pluralize(gate.open, "screenshot"))
 
 
+def commit_state(gate: Gate) -> CommitState:
+    """Return the state of the commit status. A blocked gate never succeeds: it fails or waits."""
+    return CommitState.FAILURE if gate.reason == ComparisonState.FAILED else _STATES[gate.state]
+
+
 def status_of(gate: Gate, url: str) -> CommitStatus:
-    """Return the commit status. A blocked gate never succeeds: it fails or waits."""
-    has_failed = gate.reason == ComparisonState.FAILED
-    state = CommitState.FAILURE if has_failed else _STATES[gate.state]
-    return CommitStatus(state, describe_gate(gate), url)
+    return CommitStatus(commit_state(gate), describe_gate(gate), url)

@@ -116,6 +116,8 @@ class SizedComment(PlainComment):
     """Screenshots with only a line."""
     omitted: int
     """Screenshots with neither."""
+    siblings: int = 0
+    """Only present if not 0: how many other projects of the repository take part in the pull request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,17 +327,17 @@ class Gate:
     """How many shots need a decision."""
     reason: str
     """Why it is blocked: `running`, `incomplete`, `failed`, `no_baseline` or `not_compared`. Else empty."""
-    statuses: Sequence[GateStatus] = field(default_factory=list)
-    """What to post on the commit: all of them, and nothing else."""
+    statuses: Sequence[GateStatus] = ()
+    """What to post on the commit: all of them, and nothing else. Not present in the reply to a decision."""
 
 
 @dataclass(frozen=True, slots=True)
 class PullGate(Gate):
     """The gate with the commit it is about."""
 
-    commit_sha: str = field(default_factory=str)
-    """The newest compared commit. Empty if no commit was compared."""
-    dashboard_url: str = field(default_factory=str)
+    commit_sha: str = ""
+    """The newest compared commit, or the skipped one. Not present if no commit was compared."""
+    dashboard_url: str = ""
 
 
 NOT_COMPARED = Gate(GateState.BLOCKED, 0, "not_compared")
@@ -388,7 +390,9 @@ class ComparedShot:
     group: str = ""
     """The id of its group. Only present for a changed, moved, new or removed shot."""
     ancestor: bool = True
-    """Only present if false: no listed commit has the shot, so its base is the branch's newest baseline."""
+    """Only present if false: no listed commit has the shot, so its base is the branch's newest baseline.
+
+    It needs a decision like any other."""
     reason: str = ""
     """Only present if the comparison failed: why."""
     pair: str = ""

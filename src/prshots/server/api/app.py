@@ -21,7 +21,7 @@ from prshots.server.api.comparisons import (
     known_upload_route,
     read_merged_as,
 )
-from prshots.server.api.decisions import reject_route
+from prshots.server.api.decisions import gate_route, reject_route
 from prshots.server.api.keyless import keyless_routes
 from prshots.server.api.put_urls import put_url_routes
 from prshots.server.api.request_body import BodySlots, bearer, json_object, only_value, read_authorized_json
@@ -63,6 +63,7 @@ def create_api(
         *baseline_routes(services, slots),
         *comparison_routes(services, slots),
         reject_route(services, slots),
+        gate_route(services, slots),
         *staging_routes(services, slots, max_image_bytes),
         *put_url_routes(services, slots, max_image_bytes),
         _limits_route(max_image_bytes, uploads_per_minute),

@@ -1,16 +1,18 @@
-"""Reads decisions from requests, and takes rejections from tokens."""
+"""Reads decisions from requests, takes rejections from tokens, and reports the gate."""
 
 from collections.abc import Mapping
 
 from starlette.requests import Request
 from starlette.routing import Route
 
+from prshots.contract import validate
 from prshots.contract.errors import InvalidInputError
-from prshots.contract.limits import MAX_DECIDED_PAIRS, MAX_NOTE, SHA256
+from prshots.contract.gates import NoBaseline
+from prshots.contract.limits import COMMIT_SHA, MAX_DECIDED_PAIRS, MAX_NOTE, SHA256
 from prshots.contract.rate_limits import LimitPolicy
 from prshots.contract.replies import Pin
 from prshots.server.api import fields
-from prshots.server.api.request_body import BodySlots, read_authorized_json
+from prshots.server.api.request_body import BodySlots, bearer, only_value, read_authorized_json
 from prshots.server.api.services import PublicServices
 from prshots.server.api.upload import count_against_limit
 from prshots.server.domain.comparison.models import PairKey
@@ -24,6 +26,9 @@ MAX_DECISION_BYTES = 4 * 1024**2
 BAD_PAIRS = f"pairs must be a list of 1 to {MAX_DECIDED_PAIRS:,} objects"
 BAD_PIXELS = "pixels_before and pixels_after must each be 64 lower-case hexadecimal characters, or empty"
 NO_PIXELS = "pixels_before or pixels_after is required: a pair without either cannot be decided"
+BAD_NO_BASELINE = "no_baseline must be block or pass"
+NO_REASON = "skip must be a string: why this run takes no screenshots"
+HAS_DECISION = "decision is not allowed here: this call always rejects"
 BAD_NOTE = f"note must be a string of at most {MAX_NOTE:,} characters"
 BAD_PIN = "pin must be an object with x and y from 0 to 1"
 
@@ -36,10 +41,45 @@ def reject_route(services: PublicServices, slots: BodySlots) -> Route:
         pr_number = fields.pr_number_from_json(body.get("pr_number"))
         access.require_pr(pr_number)
         await count_against_limit(request, services.counter, access.project, LimitPolicy.REJECT)
+        if "decision" in body:
+            raise InvalidInputError(HAS_DECISION)
         decision = read_decision(body, Decision.REJECTED, by=f"token {access.token_label}".strip())
         return JSONResponse(await services.reviews.reject(access.project, pr_number, decision))
 
     return Route("/v1/reject", reject, methods=["POST"])
+
+
+def gate_route(services: PublicServices, slots: BodySlots) -> Route:
+    async def read(request: Request) -> JSONResponse:
+        access, query = await services.accounts.authenticate(bearer(request)), request.query_params
+        pr_number = fields.pr_number_from_text(only_value(query, "pr_number"))
+        no_baseline = NoBaseline.BLOCK
+        if "no_baseline" in query:
+            no_baseline = fields.choice_from_text(
+                NoBaseline, only_value(query, "no_baseline"), BAD_NO_BASELINE
+            )
+        access.require_pr(pr_number)
+        await count_against_limit(request, services.counter, access.project, LimitPolicy.POLL)
+        needs_baseline = no_baseline is NoBaseline.BLOCK
+        return JSONResponse(
+            await services.reviews.gate(access.project, pr_number, needs_baseline=needs_baseline)
+        )
+
+    async def skip(request: Request) -> JSONResponse:
+        access, body = await read_authorized_json(request, services.accounts, slots)
+        pr_number = fields.pr_number_from_json(body.get("pr_number"))
+        commit_sha = checks.check_commit(fields.text_of(body, "commit_sha"), COMMIT_SHA)
+        reason = validate.words(body.get("skip"))
+        if not reason:
+            raise InvalidInputError(NO_REASON)
+        access.require_pr(pr_number)
+        await count_against_limit(request, services.counter, access.project, LimitPolicy.REJECT)
+        return JSONResponse(await services.reviews.skip(access.project, pr_number, commit_sha, reason))
+
+    async def read_or_skip(request: Request) -> JSONResponse:
+        return await (skip if request.method == "POST" else read)(request)
+
+    return Route("/v1/gate", read_or_skip, methods=["GET", "POST"])
 
 
 def read_decision(

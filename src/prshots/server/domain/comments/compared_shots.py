@@ -15,7 +15,7 @@ _SHORT_SHA = 7
 WITH_IMAGES = (Verdict.CHANGED, Verdict.MOVED, Verdict.NEW)
 """The verdicts whose shots have images in the view of changes."""
 
-_BY_IMPORTANCE = (*WITH_IMAGES, Verdict.FAILED, Verdict.REMOVED, Verdict.UNCHANGED)
+_BY_IMPORTANCE = (Verdict.FAILED, *WITH_IMAGES, Verdict.REMOVED, Verdict.UNCHANGED)
 _RANKS = {verdict: rank for rank, verdict in enumerate(_BY_IMPORTANCE)}
 
 
@@ -33,7 +33,7 @@ def show_compared(shot: ComparedShot, tables: Tables) -> CommentShot:
     if shot.pair:
         notes.append("before and after uploaded together")
     if not shot.ancestor:
-        notes.append(_not_an_ancestor(commit_as_code(shot.base_commit)))
+        notes.append(_newest_base(commit_as_code(shot.base_commit)))
     images = _make_images(shot, tables) if shot.verdict in WITH_IMAGES else ()
     return CommentShot(shot.name, column, shot.verdict, ", ".join(notes), images)
 
@@ -45,7 +45,7 @@ def _make_images(shot: ComparedShot, tables: Tables) -> Sequence[CommentImage | 
     if shot.pair:
         note = "uploaded together"
     else:
-        note = "" if shot.ancestor else _not_an_ancestor(tables.code(short_sha(shot.base_commit)))
+        note = "" if shot.ancestor else _newest_base(tables.code(short_sha(shot.base_commit)))
     link = ("difference", shot.diff_url) if shot.diff_url else None
     return (
         CommentImage(shot.before_url, f"{shot.name} (before)", "before", details=note),
@@ -64,8 +64,8 @@ def _difference(shot: ComparedShot, tables: Tables) -> str:
     return ", ".join(words)
 
 
-def _not_an_ancestor(commit: str) -> str:
-    return f"base {commit} is not an ancestor"
+def _newest_base(commit: str) -> str:
+    return f"base {commit} is the newest of its branch"
 
 
 def commit_as_code(commit_sha: str | None) -> str:

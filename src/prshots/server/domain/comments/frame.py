@@ -7,7 +7,7 @@ from urllib.parse import quote, urlencode
 from prshots.contract.comments import Marker
 from prshots.contract.replies import Verdict
 from prshots.server.domain.comments.comment_shots import CommentShot
-from prshots.server.domain.comments.markup import STYLES, link, size
+from prshots.server.domain.comments.markup import STYLES, link, plain_or_code, size
 
 LINK_SHARE = 8
 """The dashboard's URL takes at most 1/8 of a comment. It appears three times: twice above the images,
@@ -16,19 +16,29 @@ and at the end. That leaves five eighths, even in the shortest comment (`MIN_COM
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """A comment's destination, size limit in bytes, and notice (see `Marker.notice_line`)."""
+    """A comment's destination, size limit in bytes, and notice (see `Marker.notice_line`).
+
+    Only the specification's comment has no `project_id`. If there are several projects, `project` is a name.
+    """
 
     pr_number: int
     dashboard_url: str
     limit: int
     marker: Marker
     notice: int = 0
+    project_id: str = ""
+    project: str = ""
 
     @property
     def head(self) -> str:
         """The invisible lines above the heading."""
-        lines = self.marker.line(self.pr_number) + self.marker.notice_line(self.notice)
-        return lines + STYLES[self.marker].after_marker
+        lines = self.marker.line(self.pr_number)
+        if self.project_id:
+            lines += f"\n{self.marker.project_line(self.project_id)}"
+        return lines + self.marker.notice_line(self.notice) + STYLES[self.marker].after_marker
+
+    def heading(self, words: str) -> str:
+        return f"### {plain_or_code(self.project)}: {words}" if self.project else f"### {words}"
 
     @property
     def dashboard(self) -> str:

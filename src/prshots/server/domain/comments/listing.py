@@ -41,7 +41,7 @@ def comment(
     shown, because signing takes longer than writing a line.
     """
     style = STYLES[frame.marker]
-    heading = f"### {total} {screenshots(total)}"
+    heading = frame.heading(f"{total} {screenshots(total)}")
     head = f"{frame.head}{heading}\n"
     newest_first = newest[::-1]
     captions = list(map(_caption, newest_first))
@@ -70,7 +70,7 @@ def comment(
 
 def deleted_comment(frame: Frame, project: Project) -> SizedComment:
     """Build the comment for a closed pull request that has no images left."""
-    heading = "### Screenshots deleted"
+    heading = frame.heading("Screenshots deleted")
     text = f"{frame.head}{heading}\n\n{_why_deleted(project)}\n"
     return SizedComment(frame.pr_number, text, heading, count=0, shown=0, listed=0, omitted=0)
 

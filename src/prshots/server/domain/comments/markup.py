@@ -9,6 +9,7 @@ from prshots.server.domain.images.markdown import REMEMBERED_NAMES, one_line
 
 # Most names match this. The check is five times as fast as applying the rules below.
 _PLAIN_IN_CODE = re.compile(r"[!-_a-~](?:[ -_a-~]*[!-_a-~])?")
+_ORDINARY = re.compile(r"(?!.*www\.)[A-Za-z0-9]+(?:[ .,/()-]+[A-Za-z0-9]+)*\)?")
 _BIDI_CONTROLS = re.compile("[\u202a-\u202e\u2066-\u2069]")
 _RIGHT_TO_LEFT = re.compile(
     "[\u0590-\u08ff\u200f\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff]"
@@ -74,6 +75,11 @@ def name_as_code(name: str) -> str:
     # Without the mark, a browser draws the digits after a right-to-left name inside it.
     mark = _LEFT_TO_RIGHT_MARK if _RIGHT_TO_LEFT.search(name) else ""
     return f"{code(name)}{mark}"
+
+
+def plain_or_code(name: str) -> str:
+    """Return an ordinary name as it is. Return others as code, so they can't be mentions, links or markup."""
+    return name if _ORDINARY.fullmatch(name) else name_as_code(name)
 
 
 def visible(name: str) -> str:

@@ -47,14 +47,17 @@ class Comments:
 
         If the pull request is closed and has no images left, the comment says that they were deleted.
         """
+        siblings = await self._reviews.siblings(project, pr_number)
         frame = self._frame(project, pr_number, limit, marker)
+        if siblings or view is not View.ALL:
+            frame = replace(frame, project_id=project.id, project=project.name if siblings else "")
         if view is not View.ALL:
             frame = replace(frame, notice=await self._reviews.notice(project, pr_number))
         written = await (self._all(project, frame) if view is View.ALL else self._view(project, frame, view))
-        if written.count or not await self._records.is_closed(project.id, pr_number):
-            return written
-        left = await self._records.images_of_pr(project.id, pr_number, 1)  # includes references
-        return written if left else listing.deleted_comment(frame, project)
+        if not written.count and await self._records.is_closed(project.id, pr_number):
+            left = await self._records.images_of_pr(project.id, pr_number, 1)  # includes references
+            written = written if left else listing.deleted_comment(frame, project)
+        return replace(written, siblings=siblings)
 
     def _frame(self, project: Project, pr_number: int, limit: int, marker: Marker) -> Frame:
         return Frame(pr_number, self._images.dashboard_url_of(project, pr_number), limit, marker)

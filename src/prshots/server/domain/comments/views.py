@@ -17,7 +17,7 @@ from prshots.server.domain.comments.compared_shots import (
 )
 from prshots.server.domain.comments.fitting import GroupPictures, ShotImages, fit_comment
 from prshots.server.domain.comments.frame import Frame
-from prshots.server.domain.comments.gate_lines import write_gate
+from prshots.server.domain.comments.gate_lines import write_gate, write_unreadable
 from prshots.server.domain.comments.groups import find_decided, list_groups, show_groups
 from prshots.server.domain.comments.layout import picture_width
 from prshots.server.domain.comments.markup import code, screenshots, size, visible
@@ -87,13 +87,14 @@ def changes_view(
         return latest_view(frame, latest, unfinished, missing)
     without_base = list(map(_show_uncompared, _find_uncompared(comparison, latest)))
     total = len(comparison.shots) + len(without_base)
-    heading = f"### {total} {screenshots(total)}{unfinished}"
+    heading = frame.heading(f"{total} {screenshots(total)}{unfinished}")
     if comparison.shots:
         heading += f": {sums({verdict: comparison.counts.get(verdict, 0) for verdict in _IN_HEADING})}"
     if without_base:
         heading += f", {len(without_base)} without a baseline"
-    lead = f"{_what_was_compared(comparison)} · see the {frame.dashboard}\n\n"
-    lead += write_gate(frame, comparison, missing)
+    lead = f"{_what_was_compared(comparison)} · see the {frame.dashboard}"
+    unreadable, gate = write_unreadable(comparison), write_gate(frame, comparison, missing)
+    lead = "\n\n".join(filter(None, (unreadable, lead, gate)))
     write = _write_pairs if as_pairs else _write_groups
     room = frame.limit // 2 - size(heading + lead)
     shown, noise = fold_noise(frame, comparison, _branch(comparison), quarantine_ends, room)
@@ -146,7 +147,7 @@ def _show_uncompared(shot: LatestShot) -> CommentShot:
 def latest_view(frame: Frame, latest: Latest, state: str = "", missing: str = "") -> SizedComment:
     """Build the comment with the newest image of each shot."""
     count = len(latest.shots)
-    heading = f"### {count} {screenshots(count)}{state}"
+    heading = frame.heading(f"{count} {screenshots(count)}{state}")
     lead = f"At {commit_as_code(latest.commit_sha)} · " if latest.commit_sha else ""
     earlier = latest.commits - 1
     if earlier > 0:
@@ -171,9 +172,16 @@ def _what_was_compared(comparison: Comparison) -> str:
     commit = commit_as_code(comparison.commit_sha)
     if comparison.pairs and comparison.pairs == len(comparison.shots):
         return f"{commit}, before and after uploaded together"
-    words = f"{commit} compared with {_branch(comparison)}"
+    based = [shot for shot in comparison.shots if shot.base_commit]
+    unlisted = sum(not shot.ancestor for shot in based)
+    newest = f"the newest of {_branch(comparison)}"
+    words = f"{commit} compared with {newest if unlisted == len(based) > 0 else _branch(comparison)}"
     if comparison.base_commit:
         words += f" at {commit_as_code(comparison.base_commit)}"
+    if 0 < unlisted < len(based):
+        words += f", {pluralize(unlisted, 'screenshot')} with {newest}"
+    if unlisted:
+        words += f", because the job listed no commit that has {'it' if unlisted == 1 else 'them'}"
     whose = "its" if comparison.pairs == 1 else "their"
     return f"{words} ({comparison.pairs:,} with {whose} own before)" if comparison.pairs else words
 

@@ -175,11 +175,10 @@ class PairKey(NamedTuple):
 
 
 class ComparedPair(NamedTuple):
-    """The part of a compared shot that a review needs. `is_listed` is as in ShotBase."""
+    """The part of a compared shot that a review needs."""
 
     key: PairKey
     verdict: Verdict | None
-    is_listed: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +198,7 @@ class PlannedShot:
     @property
     def pair(self) -> ComparedPair:
         key = PairKey(*self.shot, self.result.pixels_before, self.result.pixels_after)
-        return ComparedPair(key, self.result.verdict, self.base is None or self.base.is_listed)
+        return ComparedPair(key, self.result.verdict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,7 +101,7 @@ class Outbox:
         if comparison is None:  # deleted with its images, so the last status stays
             return due.sent
         commit_sha: str | None = comparison.commit_sha
-        if comparison.gate == NOT_COMPARED:
+        if comparison.gate.reason == NOT_COMPARED.reason:
             commit_sha = await self._records.newer_commit(project.id, pr_number)
         if commit_sha is None:  # it is being compared by now, which is another cause
             return due.sent

@@ -51,11 +51,12 @@ class ReviewFacts:
 
 @dataclass(frozen=True, slots=True)
 class Reviewed:
-    """The reviews of a comparison's shots, and what follows from them."""
+    """The reviews of a comparison's shots, and what follows from them. `words` describe the gate."""
 
     reviews: Mapping[ShotKey, Review]
     gate: Gate
     outdated_notes: Sequence[OutdatedNote]
+    words: str
 
 
 @dataclass(frozen=True, slots=True)

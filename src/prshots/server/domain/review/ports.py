@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping
 from typing import Protocol
 
 from prshots.server.domain.images.models import ShotKey
+from prshots.server.domain.projects.models import Project
 from prshots.server.domain.review.models import NewDecision, ReviewFacts, SharedPull, ShareLink
 from prshots.server.domain.review.noise import BranchHistory, Quarantine
 
@@ -21,6 +22,16 @@ class ReviewRecords(Protocol):
         self, project_id: str, shots: Mapping[int, Collection[ShotKey]], now: int
     ) -> dict[int, ReviewFacts]:
         """Return the facts about pull requests, by number. `shots` has the shots that differ in each."""
+
+    async def participants(self, project: Project, pr_number: int) -> list[tuple[Project, str]]:
+        """Return the projects of a pull request, ordered by name, each with the commit that it skipped or "".
+
+        These are the project itself, and those of its organization with the same repository that have a
+        comparison or images of the pull request.
+        """
+
+    async def skip(self, project_id: str, pr_number: int, commit_sha: str, now: int) -> None:
+        """Remember that this commit takes no screenshots, if the pull request has had any."""
 
     async def notice(self, project_id: str, pr_number: int) -> int:
         """Return a number that rises when a pair that nobody has seen comes after a decision. 0 before."""

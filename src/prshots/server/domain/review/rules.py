@@ -1,23 +1,31 @@
 """Which shots need a decision, and whether the pull request passes. Pure: nothing computed here is stored."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
+from prshots.contract.gates import STATUS_NAME, commit_state, describe_gate
+from prshots.contract.natural_order import shot_key
 from prshots.contract.replies import (
     NOT_COMPARED,
+    CommitState,
     ComparisonState,
     Gate,
     GateState,
+    GateStatus,
     OutdatedNote,
     Review,
     ReviewState,
     Verdict,
 )
+from prshots.contract.sizes import pluralize
+from prshots.contract.statements import message
 from prshots.server.domain.comparison.models import ComparedPair, PairKey
 from prshots.server.domain.images.models import ShotKey
 from prshots.server.domain.review.models import Reviewed, ReviewFacts
 from prshots.server.domain.review.noise import alternates
 
 _UNDECIDED = Review(ReviewState.OPEN)
+_WORST_FIRST = (GateState.REJECTED, GateState.BLOCKED, GateState.WAITING, GateState.PASSED)
+_MOST_NAMED = 3
 
 
 def review_pairs(
@@ -25,12 +33,15 @@ def review_pairs(
 ) -> Reviewed:
     """Return the review of each shot, and the gate. `needed` are the verdicts that need a decision."""
     reviews = {pair.key.shot: _review(pair, needed, facts) for pair in pairs}
-    failed = [reviews[pair.key.shot].state for pair in pairs if pair.verdict is Verdict.FAILED]
-    if state is ComparisonState.COMPARED and ReviewState.OPEN in failed:
-        state = ComparisonState.FAILED
+    failed = [pair.key.shot for pair in pairs if pair.verdict is Verdict.FAILED]
+    unreadable = [shot for shot in failed if reviews[shot].state is ReviewState.OPEN]
+    why_failed = message("gate_comparison_failed")
+    if state is ComparisonState.COMPARED and unreadable:
+        state, why_failed = ComparisonState.FAILED, describe_unreadable(unreadable)
     states = [review.state for review in reviews.values()]
     gate = NOT_COMPARED if facts.has_newer_commit else _gate(state, states)
-    return Reviewed(reviews, gate, _outdated_notes(pairs, facts.decisions))
+    words = why_failed if gate.reason == ComparisonState.FAILED else describe_gate(gate)
+    return Reviewed(reviews, gate, _outdated_notes(pairs, facts.decisions), words)
 
 
 def _review(pair: ComparedPair, needed: Collection[str], facts: ReviewFacts) -> Review:
@@ -46,9 +57,7 @@ def _review(pair: ComparedPair, needed: Collection[str], facts: ReviewFacts) -> 
         return _UNDECIDED
     if is_seen_before(key, facts.histories):
         return Review(ReviewState.SEEN_BEFORE)
-    # A base from outside the pull request's history may differ for other reasons.
-    is_needed = pair.is_listed and verdict in needed
-    return _UNDECIDED if is_needed else Review(ReviewState.NOT_NEEDED)
+    return _UNDECIDED if verdict in needed else Review(ReviewState.NOT_NEEDED)
 
 
 def is_seen_before(key: PairKey, histories: Mapping[ShotKey, Sequence[str]]) -> bool:
@@ -64,6 +73,40 @@ def _gate(state: ComparisonState, states: Sequence[ReviewState]) -> Gate:
     if state is not ComparisonState.COMPARED:
         return Gate(GateState.BLOCKED, count, state)
     return Gate(GateState.WAITING if count else GateState.PASSED, count, "")
+
+
+def describe_unreadable(
+    shots: Collection[Sequence[str]], write_name: Callable[[str], str] = lambda name: name
+) -> str:
+    """Return which shots (name, viewport, theme) could not be compared, and what to do."""
+    ordered = sorted(shots, key=lambda shot: shot_key(*shot))
+    named = [" ".join(filter(None, (write_name(name), *rest))) for name, *rest in ordered[:_MOST_NAMED]]
+    if more := len(ordered) - len(named):
+        named.append(f"{more:,} more")
+    again = "Take it again." if len(ordered) == 1 else "Take them again."
+    return f"{pluralize(len(ordered), 'screenshot')} can't be read: {', '.join(named)}. {again}"
+
+
+def list_statuses(own: Reviewed, by_name: Mapping[str, Reviewed]) -> list[GateStatus]:
+    """Return what to post on the commit. `by_name` has the pull request's projects, if there are several.
+
+    The status of the pull request as a whole is the worst of its projects', and names those.
+    """
+    if not by_name:
+        return [_status(STATUS_NAME, own.gate, own.words)]
+    statuses = [_status(f"{STATUS_NAME}/{name}", each.gate, each.words) for name, each in by_name.items()]
+    worst = min((each.gate.state for each in by_name.values()), key=_WORST_FIRST.index)
+    if worst is GateState.PASSED:
+        return [*statuses, _status(STATUS_NAME, own.gate, own.words)]
+    holding = {name: each for name, each in by_name.items() if each.gate.state is worst}
+    words = "; ".join(f"{name}: {each.words}" for name, each in holding.items())
+    has_failure = any(each.state is CommitState.FAILURE for each in statuses)
+    state = CommitState.FAILURE if has_failure else CommitState.PENDING
+    return [*statuses, GateStatus(STATUS_NAME, state, words)]
+
+
+def _status(context: str, gate: Gate, words: str) -> GateStatus:
+    return GateStatus(context, commit_state(gate), words)
 
 
 def _outdated_notes(pairs: Iterable[ComparedPair], decisions: Mapping[PairKey, Review]) -> list[OutdatedNote]:

@@ -2,10 +2,24 @@
 
 import time
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from urllib.parse import urlsplit
 
 from prshots.contract.errors import ConflictError, ForbiddenError, NotFoundError
-from prshots.contract.replies import NOT_COMPARED, Comparison, Decided, Gate, Verdict
+from prshots.contract.gates import describe_gate
+from prshots.contract.replies import (
+    NOT_COMPARED,
+    Comparison,
+    ComparisonState,
+    Decided,
+    Gate,
+    GateState,
+    GateStatus,
+    PullGate,
+    Verdict,
+)
+from prshots.contract.statements import message
+from prshots.contract.validate import is_same_commit
 from prshots.server.domain.comparison.models import (
     ComparisonRequest,
     ComparisonSummary,
@@ -19,9 +33,12 @@ from prshots.server.domain.projects.models import Project
 from prshots.server.domain.review.models import Decision, NewDecision, Reviewed
 from prshots.server.domain.review.ports import ReviewRecords
 from prshots.server.domain.review.reply import reply
-from prshots.server.domain.review.rules import review_pairs
+from prshots.server.domain.review.rules import list_statuses, review_pairs
 
 CHANGED = "changed since you looked"
+PASSED = Gate(GateState.PASSED, 0, "")
+NOT_REVIEWED = Reviewed({}, NOT_COMPARED, (), describe_gate(NOT_COMPARED))
+SKIPPED = Reviewed({}, PASSED, (), describe_gate(PASSED))
 
 
 class Reviews:
@@ -86,15 +103,74 @@ class Reviews:
     async def version(self, project: Project, pr_number: int) -> str | None:
         """Return a string that changes with `latest`. Return None if that is unknown."""
         version = await self._comparisons.version(project, pr_number)
-        return version and f"{version} {await self._of_newest(project, pr_number)}"
+        if version is None:
+            return None
+        summary, reviewed = await self._newest(project, pr_number)
+        commit_sha = summary.commit_sha if summary else ""
+        statuses = await self._statuses(project, pr_number, reviewed or NOT_REVIEWED, commit_sha)
+        return f"{version} {reviewed} {statuses}"
 
     async def notice(self, project: Project, pr_number: int) -> int:
         return await self._records.notice(project.id, pr_number)
 
-    async def gate(self, project: Project, pr_number: int) -> Gate | None:
-        """Return the gate, or None if no commit was compared."""
-        reviewed = await self._of_newest(project, pr_number)
-        return reviewed.gate if reviewed else None
+    async def newest(self, project: Project, pr_number: int) -> Reviewed | None:
+        """Return the review of the newest comparison, or None without one."""
+        return (await self._newest(project, pr_number))[1]
+
+    async def gate(self, project: Project, pr_number: int, *, needs_baseline: bool = True) -> PullGate:
+        """Return the gate and what to post on the commit. Without a comparison, it is blocked.
+
+        Without `needs_baseline`, it passes if only the baselines are missing.
+        """
+        summary, found = await self._newest(project, pr_number)
+        own = found or NOT_REVIEWED
+        if own.gate.reason == ComparisonState.NO_BASELINE and not needs_baseline:
+            own = replace(own, gate=replace(own.gate, state=GateState.PASSED))
+        return await self._pull_gate(project, pr_number, own, summary.commit_sha if summary else "")
+
+    async def skip(self, project: Project, pr_number: int, commit_sha: str, reason: str) -> PullGate:
+        """Record that a commit's run takes no screenshots. Return the gate, which passes for this project."""
+        await self._records.skip(project.id, pr_number, commit_sha.lower(), self._now())
+        self._on_decided()
+        own = replace(SKIPPED, words=message("skipped", reason=reason))
+        return await self._pull_gate(project, pr_number, own, commit_sha)
+
+    async def siblings(self, project: Project, pr_number: int) -> int:
+        """Return how many other projects take part in the pull request."""
+        return max(len(await self._records.participants(project, pr_number)) - 1, 0)
+
+    async def _pull_gate(self, project: Project, pr_number: int, own: Reviewed, commit_sha: str) -> PullGate:
+        statuses = await self._statuses(project, pr_number, own, commit_sha)
+        url = self._images.dashboard_url_of(project, pr_number)
+        return PullGate(own.gate.state, own.gate.open, own.gate.reason, statuses, commit_sha, url)
+
+    async def _newest(
+        self, project: Project, pr_number: int
+    ) -> tuple[ComparisonSummary | None, Reviewed | None]:
+        compared = await self._comparisons.summaries(project, [pr_number])
+        reviewed = await self.of_several(project, compared)
+        return compared.get(pr_number), reviewed.get(pr_number)
+
+    async def _statuses(
+        self, project: Project, pr_number: int, own: Reviewed, commit_sha: str
+    ) -> list[GateStatus]:
+        """Return what to post on this commit.
+
+        The other projects of the pull request block it until they have compared or skipped this commit.
+        """
+        together = await self._records.participants(project, pr_number)
+        by_name = {}
+        for each, skipped_commit in together if len(together) > 1 else ():
+            summary, reviewed = await self._newest(each, pr_number)
+            if each.id == project.id:
+                by_name[each.name] = own
+            elif skipped_commit and is_same_commit(skipped_commit, commit_sha):
+                by_name[each.name] = SKIPPED
+            elif summary and reviewed and is_same_commit(summary.commit_sha, commit_sha):
+                by_name[each.name] = reviewed
+            else:
+                by_name[each.name] = NOT_REVIEWED
+        return list_statuses(own, by_name)
 
     # Deciding
 
@@ -112,12 +188,8 @@ class Reviews:
         if not await self._records.decide(project.id, pr_number, decision, self._now()):
             raise ConflictError(CHANGED)
         self._on_decided()
-        reviewed = await self._of_newest(project, pr_number)
+        reviewed = await self.newest(project, pr_number)
         return Decided(len(decision.pairs), reviewed.gate if reviewed else NOT_COMPARED)
-
-    async def _of_newest(self, project: Project, pr_number: int) -> Reviewed | None:
-        compared = await self._comparisons.summaries(project, [pr_number])
-        return (await self.of_several(project, compared)).get(pr_number)
 
     async def _require_other_author(self, project: Project, pr_number: int, user: User) -> None:
         """Raise ForbiddenError if the user wrote the pull request, or if its author isn't known."""
@@ -137,7 +209,11 @@ class Reviews:
     async def _reply(
         self, project: Project, stored: StoredComparison, with_urls: Collection[Verdict]
     ) -> Comparison:
-        return reply(project, stored, await self.of(project, stored), self._images, with_urls)
+        reviewed = await self.of(project, stored)
+        request = stored.request
+        statuses = await self._statuses(project, request.pr_number, reviewed, request.commit_sha)
+        reviewed = replace(reviewed, gate=replace(reviewed.gate, statuses=statuses))
+        return reply(project, stored, reviewed, self._images, with_urls)
 
     def _now(self) -> int:
         return int(self._clock())

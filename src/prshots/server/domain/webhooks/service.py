@@ -84,7 +84,8 @@ class WebhookSender:
         """Write the body, and record it. Return "" if there is nothing to send, or the lease has ended."""
         gate = None
         if claim.project and claim.queue.pr_number:
-            gate = await self._reviews.gate(claim.project, claim.queue.pr_number)
+            newest = await self._reviews.newest(claim.project, claim.queue.pr_number)
+            gate = newest.gate if newest else None
         if claim.message.event is Event.GATE and not _is_news(gate, claim.sent_gate):
             await self._queues.discard(claim)
             return ""

@@ -86,7 +86,7 @@ _COUNTS = (
     .group_by(*(comparisons.c[name] for name in (*COMMIT, "state")), compared_shots.c.verdict)
 )
 
-_PAIR = (*PairKey._fields, "verdict", "ancestor")
+_PAIR = (*PairKey._fields, "verdict")
 _DIFFERING = (
     sa.select(comparisons.c.pr_number, *(compared_shots.c[name] for name in _PAIR))
     .select_from(comparisons.join(compared_shots, OF_SHOT))
@@ -239,8 +239,8 @@ class SqlComparisons:
             for *comparison, verdict, count in connection.execute(_COUNTS, of_pulls):
                 counts.setdefault(tuple(comparison), {})[Verdict(verdict) if verdict else None] = count
             pairs: dict[int, list[ComparedPair]] = {}
-            for number, *key, verdict, ancestor in connection.execute(_DIFFERING, of_pulls):
-                found = ComparedPair(PairKey(*key), Verdict(verdict) if verdict else None, bool(ancestor))
+            for number, *key, verdict in connection.execute(_DIFFERING, of_pulls):
+                found = ComparedPair(PairKey(*key), Verdict(verdict) if verdict else None)
                 pairs.setdefault(number, []).append(found)
             return {
                 number: ComparisonSummary(sha, ComparisonState(state), of_verdicts, pairs.get(number, ()))

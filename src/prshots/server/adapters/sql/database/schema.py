@@ -8,7 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.types import TypeEngine
 
-SCHEMA_VERSION = "0026"
+SCHEMA_VERSION = "0030"
 """The newest migration. Every start compares it, to load Alembic only when there is work to do."""
 
 metadata = sa.MetaData()
@@ -211,6 +211,8 @@ pulls = sa.Table(
     # Who deleted all its images, by login. The next upload resets `deleted_at`.
     sa.Column("deleted_at", sa.BigInteger),
     sa.Column("deleted_by", text()),
+    # The newest commit whose run took no screenshots.
+    sa.Column("skipped_commit", text(40)),
 )
 
 # The sums over `pulls`, updated together. A project's first upload creates its row.

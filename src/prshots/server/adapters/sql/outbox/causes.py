@@ -5,6 +5,7 @@ import sqlalchemy as sa
 from prshots.server.adapters.sql.columns import given
 from prshots.server.adapters.sql.database.schema import comparisons, pulls
 from prshots.server.adapters.sql.outbox.webhook_causes import note_event
+from prshots.server.adapters.sql.review.participants import CONNECTED_SIBLINGS
 from prshots.server.domain.webhooks.models import Event
 
 _MARK = sa.text(
@@ -50,8 +51,11 @@ def mark_due(
     Call this in the transaction that changes them.
     """
     given = {"project_id": project_id, "pr_number": pr_number, "now": now}
-    due = {"comment": now + comment_in, "status": now}
-    connection.execute(_MARK, [given | {"kind": kind, "due_at": due_at} for kind, due_at in due.items()])
+    due = [(project_id, "comment", now + comment_in), (project_id, "status", now)]
+    # Siblings also post the status of the pull request as a whole.
+    due += [(each, "status", now) for each in connection.execute(CONNECTED_SIBLINGS, given).scalars()]
+    marked = [given | {"project_id": each, "kind": kind, "due_at": at} for each, kind, at in sorted(due)]
+    connection.execute(_MARK, marked)  # sorted, because siblings may do the same at the same time
     if not is_running:  # the end of the comparison is another cause
         note_event(connection, Event.GATE, project_id=project_id, pr_number=pr_number)
 

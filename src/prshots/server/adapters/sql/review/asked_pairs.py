@@ -6,29 +6,18 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from prshots.contract.replies import ComparisonState, ReviewState, Verdict
 from prshots.server.adapters.sql.columns import given
-from prshots.server.adapters.sql.database.schema import (
-    compared_shots,
-    decisions,
-    projects,
-    quarantines,
-)
-from prshots.server.adapters.sql.review.histories import find_histories
-from prshots.server.domain.comparison.models import PairKey
-from prshots.server.domain.images.models import ShotKey
+from prshots.server.adapters.sql.comparison.newest import DIFFERS
+from prshots.server.adapters.sql.database.schema import compared_shots, decisions, projects
+from prshots.server.adapters.sql.review.decisions import find_facts
+from prshots.server.domain.comparison.models import ComparedPair, PairKey
 from prshots.server.domain.review.models import Decision
-from prshots.server.domain.review.rules import is_seen_before
+from prshots.server.domain.review.rules import review_pairs
 
 _VERDICTS = sa.select(projects.c.review_verdicts).where(projects.c.id == sa.bindparam("project_id"))
-_is_quarantined = sa.exists().where(
-    *(quarantines.c[name] == compared_shots.c[name] for name in ("project_id", *ShotKey._fields)),
-    quarantines.c.until > sa.bindparam("now"),
-)
-_PAIRS = sa.select(*(compared_shots.c[name] for name in PairKey._fields)).where(
-    *given(compared_shots, "project_id", "pr_number", "commit_sha"),
-    compared_shots.c.verdict.in_(sa.bindparam("verdicts", expanding=True)),
-    compared_shots.c.ancestor == 1,
-    ~_is_quarantined,
+_PAIRS = sa.select(*(compared_shots.c[name] for name in (*PairKey._fields, "verdict"))).where(
+    *given(compared_shots, "project_id", "pr_number", "commit_sha"), DIFFERS
 )
 _of_pair = [decisions.c[name] for name in PairKey._fields]
 _by_people = (
@@ -52,15 +41,17 @@ def note_asked(connection: sa.Connection, comparison: Any, now: int) -> None:  #
     Stores each with the newest decision by a person that wasn't withdrawn.
     """
     of_pull = {"project_id": comparison.project_id, "pr_number": comparison.pr_number}
-    verdicts = connection.execute(_VERDICTS, of_pull).scalar() or ""
-    asked = {**of_pull, "commit_sha": comparison.commit_sha, "verdicts": verdicts.split(","), "now": now}
-    found = [PairKey(*pair) for pair in connection.execute(_PAIRS, asked)]
-    number, shots = comparison.pr_number, {pair.shot for pair in found}
-    histories = find_histories(connection, comparison.project_id, {number: comparison}, {number: shots}, now)
-    if unseen := [pair for pair in found if not is_seen_before(pair, histories[number])]:
+    needed = connection.execute(_VERDICTS, of_pull).scalar() or ""
+    rows = connection.execute(_PAIRS, {**of_pull, "commit_sha": comparison.commit_sha})
+    pairs = [ComparedPair(PairKey(*key), Verdict(verdict)) for *key, verdict in rows if verdict]
+    shots = {comparison.pr_number: [pair.key.shot for pair in pairs]}
+    facts = find_facts(connection, comparison.project_id, shots, now)[comparison.pr_number]
+    reviewed = review_pairs(ComparisonState(comparison.state), pairs, needed.split(","), facts)
+    asked = [pair.key for pair in pairs if reviewed.reviews[pair.key.shot].state is ReviewState.OPEN]
+    if asked:
         newest = connection.execute(_NEWEST_DECISION, of_pull).scalar_one()
-        rows = [{**of_pull, "pair": _hash(pair), "after_decision": newest} for pair in sorted(unseen)]
-        connection.execute(_ASK, rows)
+        rows_to_add = [{**of_pull, "pair": _hash(pair), "after_decision": newest} for pair in sorted(asked)]
+        connection.execute(_ASK, rows_to_add)
 
 
 def _hash(pair: Iterable[str]) -> str:

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from prshots.contract.replies import Pin, Review, ReviewState
 from prshots.server.adapters.sql.audit import record
-from prshots.server.adapters.sql.columns import ACTIVE, equal, given
+from prshots.server.adapters.sql.columns import ACTIVE, equal, given, project_from
 from prshots.server.adapters.sql.comparison.newest import NEWEST, NEWEST_OF_SEVERAL
 from prshots.server.adapters.sql.database.database import Database
 from prshots.server.adapters.sql.database.row_locks import lock_pull
@@ -19,14 +19,17 @@ from prshots.server.adapters.sql.database.schema import (
     comparisons,
     decisions,
     images,
+    pulls,
 )
 from prshots.server.adapters.sql.outbox.causes import mark_due
 from prshots.server.adapters.sql.outbox.webhook_causes import note_event
 from prshots.server.adapters.sql.review.histories import find_histories
+from prshots.server.adapters.sql.review.participants import PARTICIPANTS
 from prshots.server.adapters.sql.review.quarantines import quarantined_shots
 from prshots.server.domain.audit.models import Action
 from prshots.server.domain.comparison.models import PairKey
 from prshots.server.domain.images.models import ShotKey
+from prshots.server.domain.projects.models import Project
 from prshots.server.domain.review.models import Decision, NewDecision, ReviewFacts
 from prshots.server.domain.webhooks.models import Event
 
@@ -139,36 +142,53 @@ class SqlReviews:
     async def facts(
         self, project_id: str, shots: Mapping[int, Collection[ShotKey]], now: int
     ) -> dict[int, ReviewFacts]:
-        of_pulls = {"project_id": project_id, "pr_numbers": list(shots)}
+        return await self._database.read(lambda connection: find_facts(connection, project_id, shots, now))
 
-        def read(connection: sa.Connection) -> dict[int, ReviewFacts]:
-            compared = {row.pr_number: row for row in connection.execute(_COMPARED, of_pulls)}
-            queued = {number: json.loads(row.queued_pulls) for number, row in compared.items()}
-            numbers = {"pr_numbers": list({*shots, *chain(*queued.values())})}
-            rows = connection.execute(_DECISIONS, of_pulls | numbers)
-            decided = [(row.pr_number, PairKey(*row[1:6]), _read_review(row)) for row in rows]
-            own: dict[int, dict[PairKey, Review]] = {}
-            for of, pair, review in decided:
-                own.setdefault(of, {})[pair] = review
-            quarantined = frozenset(quarantined_shots(connection, project_id, now))
-            histories = find_histories(connection, project_id, compared, shots, now)
-            return {
-                number: ReviewFacts(
-                    own.get(number, {}),
-                    {pair: review for of, pair, review in decided if of in queued.get(number, ())},
-                    quarantined,
-                    histories.get(number, {}),
-                    has_newer_commit=number in compared and bool(compared[number].is_outdated),
-                )
-                for number in shots
-            }
+    async def participants(self, project: Project, pr_number: int) -> list[tuple[Project, str]]:
+        rows = await self._database.rows(PARTICIPANTS, project_id=project.id, pr_number=pr_number)
+        return [(project_from(row[:-1]), row.skipped_commit or "") for row in rows]
 
-        return await self._database.read(read)
+    async def skip(self, project_id: str, pr_number: int, commit_sha: str, now: int) -> None:
+        of_pull = equal(pulls, project_id=project_id, pr_number=pr_number)
+        skipping = sa.update(pulls).where(*of_pull).values(skipped_commit=commit_sha)
+
+        def skip(connection: sa.Connection) -> None:
+            lock_pull(connection, project_id, pr_number)
+            if connection.execute(skipping).rowcount:
+                mark_due(connection, project_id, pr_number, now)
+
+        await self._database.write(skip)
 
     async def notice(self, project_id: str, pr_number: int) -> int:
         of_pull = equal(asked_pairs, project_id=project_id, pr_number=pr_number)
         newest = sa.select(sa.func.max(asked_pairs.c.after_decision)).where(*of_pull)
         return await self._database.value(newest) or 0
+
+
+def find_facts(
+    connection: sa.Connection, project_id: str, shots: Mapping[int, Collection[ShotKey]], now: int
+) -> dict[int, ReviewFacts]:
+    of_pulls = {"project_id": project_id, "pr_numbers": list(shots)}
+    compared = {row.pr_number: row for row in connection.execute(_COMPARED, of_pulls)}
+    queued = {number: json.loads(row.queued_pulls) for number, row in compared.items()}
+    numbers = {"pr_numbers": list({*shots, *chain(*queued.values())})}
+    rows = connection.execute(_DECISIONS, of_pulls | numbers)
+    decided = [(row.pr_number, PairKey(*row[1:6]), _read_review(row)) for row in rows]
+    own: dict[int, dict[PairKey, Review]] = {}
+    for of, pair, review in decided:
+        own.setdefault(of, {})[pair] = review
+    quarantined = frozenset(quarantined_shots(connection, project_id, now))
+    histories = find_histories(connection, project_id, compared, shots, now)
+    return {
+        number: ReviewFacts(
+            own.get(number, {}),
+            {pair: review for of, pair, review in decided if of in queued.get(number, ())},
+            quarantined,
+            histories.get(number, {}),
+            has_newer_commit=number in compared and bool(compared[number].is_outdated),
+        )
+        for number in shots
+    }
 
 
 def _told(decision: NewDecision, pairs: Sequence[PairKey]) -> dict[str, object]:
