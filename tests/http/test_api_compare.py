@@ -3,6 +3,7 @@
 import hashlib
 import io
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -344,14 +345,16 @@ def test_latest_shows_each_shot_changes_a_close_up_and_pairs_before_and_after(pr
     for commit, button in (("old", "blue"), ("new", "red")):
         project.push(commit, cart=drawn_page(button=button), home=PLAIN)
     latest = project.comment("latest")
-    assert latest.splitlines()[:2] == [f"<!-- svc:pr-{project.pr_number} -->", "### 2 screenshots"]
+    assert latest.splitlines()[0] == f"<!-- svc:pr-{project.pr_number} -->"
+    assert re.fullmatch("<!-- prshots:[0-9a-f]{16} -->", latest.splitlines()[1])
+    assert latest.splitlines()[2] == "### 2 screenshots"
     assert latest.count("<img") == 2
     assert f"/prs/{project.pr_number})" in latest
     assert "prshots compare" in project.comment("changes")
     compared = project.compare("new", "1")
     changes, pairs = project.comment("changes"), project.comment("pairs")
     for comment in (changes, pairs):
-        assert comment.splitlines()[1] == "### 2 screenshots: 1 changed, 1 unchanged"
+        assert comment.splitlines()[2] == "### 2 screenshots: 1 changed, 1 unchanged"
     assert f"?group={compared['groups'][0]['id']})" in changes
     assert compared["shots"][0]["closeups"][0]["url"].replace("&", "&amp;") in changes
     assert (changes.count("<img"), pairs.count("<img")) == (1, 2)

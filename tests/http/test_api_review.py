@@ -87,7 +87,10 @@ def test_a_person_approves_rejects_and_withdraws(reviewed: Reviewed) -> None:
 
 def test_a_token_rejects_and_never_approves(reviewed: Reviewed) -> None:
     reviewed.decide("approved", "cart", "home")
-    reply = reviewed.reject("cart", note="The agent saw an overlap", decision="approved")
+    for decision in ("approved", "rejected", None):
+        assert reviewed.reject("cart", decision=decision).status_code == 400
+    assert reviewed.gate()[0] == "passed"
+    reply = reviewed.reject("cart", note="The agent saw an overlap")
     assert reply.json() == {"decided": 1, "gate": {"state": "rejected", "open": 0, "reason": ""}}
     review = reviewed.reviews()["cart"]
     assert (review["state"], review["by"]) == ("rejected", "token ci")

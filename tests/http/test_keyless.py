@@ -388,6 +388,10 @@ BY_PULL_REQUEST: dict[str, Callable[[httpx.Client], httpx.Response]] = {
     "GET /v1/comment": lambda client: client.get("/v1/comment?pr_number=8"),
     "POST /v1/expire": lambda client: client.post("/v1/expire", json={"pr_number": 8}),
     "POST /v1/pull": lambda client: client.post("/v1/pull", json={"pr_number": 8}),
+    "GET /v1/gate": lambda client: client.get("/v1/gate?pr_number=8"),
+    "POST /v1/gate": lambda client: client.post(
+        "/v1/gate", json={"pr_number": 8, "commit_sha": "a" * 40, "skip": "no pages"}
+    ),
     "POST /v1/reject": lambda client: client.post("/v1/reject", json={"pr_number": 8, "pairs": []}),
     "POST /v1/compare": lambda client: client.post("/v1/compare", json=AT_SECRET | {"pr_number": 8}),
     "GET /v1/compare": lambda client: client.get("/v1/compare?pr_number=8"),

@@ -504,10 +504,12 @@ def test_a_base_that_is_not_an_ancestor_is_marked_wherever_the_shot_is():
     ]
     for frame in (HTML, LINK):
         for page in pages(pairs([*others, compared("home", Verdict.UNCHANGED)], frame).markdown):
-            assert page.words.count("base is not an ancestor") == 4, page
+            assert page.words.count("base is the newest of its branch") == 4, page
             assert page.codes.count("d83dede") == 1 + 4, page
+            assert "4 screenshots with the newest of" in page.words
+            assert "because the job listed no commit that has them" in page.words
     small = pairs(others[:1], replace(HTML, limit=MIN_COMMENT_BYTES))
-    assert "- `changed` · 1280x800 · changed, base `d83dede` is not an ancestor\n" in small.markdown
+    assert "- `changed` · 1280x800 · changed, base `d83dede` is the newest of its branch\n" in small.markdown
 
 
 # --- decisions ---
@@ -914,7 +916,9 @@ def test_the_smallest_limit_still_shows_a_picture():
 @pytest.mark.parametrize("state", ComparisonState)
 def test_the_longest_words_fit_the_smallest_limit(state, marker):
     longest = "😀" * 255
-    frame = Frame(2_147_483_647, "https://" + "x" * 120, MIN_COMMENT_BYTES, marker)
+    frame = Frame(
+        2_147_483_647, "https://" + "x" * 120, MIN_COMMENT_BYTES, marker, 2**40, "0" * 16, longest[:100]
+    )
     shots = [
         compared(f"{longest[:190]} {number}", verdict, ancestor=False, reason=longest)
         for number, verdict in enumerate(RANKS * 100)

@@ -3,6 +3,7 @@
 from typing import Any
 
 from prshots.contract.comments import MAX_COMMENT_BYTES, MIN_COMMENT_BYTES, Marker, View
+from prshots.contract.gates import NoBaseline
 from prshots.contract.limits import (
     MAX_BASE_COMMITS,
     MAX_DECIDED_PAIRS,
@@ -21,6 +22,7 @@ from prshots.contract.replies import (
     GrantedToken,
     KnownBaselines,
     KnownUploads,
+    PullGate,
     ServiceLimits,
     SizedComment,
 )
@@ -265,6 +267,35 @@ _REJECT = operation(
     ),
 )
 
+_GATE = operation(
+    "Get the gate of a pull request, and the commit statuses to post",
+    "gate",
+    {
+        "200": json_reply("Blocked without a comparison of the newest commit.", schema_of(PullGate)),
+        "429": RATE_LIMITED,
+    },
+    parameters=[
+        required_parameter("pr_number"),
+        parameter(
+            "no_baseline",
+            {"type": "string", "enum": list(NoBaseline), "default": NoBaseline.BLOCK},
+            "`pass`: the project passes if only the base branch's baselines are missing.",
+        ),
+    ],
+)
+_SKIP = operation(
+    "Record that a commit's run takes no screenshots",
+    "skip",
+    {
+        "200": json_reply("The project passes. Its siblings don't.", schema_of(PullGate)),
+        "429": RATE_LIMITED,
+    },
+    body=json_body(
+        named("pr_number", "commit_sha")
+        | {"skip": {"type": "string", "minLength": 1, "pattern": "[!-~]", "description": "The reason."}}
+    ),
+)
+
 _DESCRIBE_PULL = operation(
     "Store the forge's description of a pull request",
     "describePullRequest",
@@ -351,6 +382,7 @@ def openapi_document(*, version: str, base_url: str, max_image_bytes: int) -> di
             "/v1/baseline/known": {"post": _KNOWN_BASELINES},
             "/v1/baseline/complete": {"post": _COMPLETE_BASELINES},
             "/v1/compare": {"post": _COMPARE, "get": _LATEST_COMPARISON},
+            "/v1/gate": {"get": _GATE, "post": _SKIP},
             "/v1/reject": {"post": _REJECT},
             "/v1/pull": {"post": _DESCRIBE_PULL},
             "/v1/limits": {"get": _LIMITS},

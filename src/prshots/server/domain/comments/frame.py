@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import quote, urlencode
 
-from prshots.contract.comments import Marker
+from prshots.contract.comments import MIN_COMMENT_BYTES, Marker
 from prshots.contract.replies import Verdict
 from prshots.server.domain.comments.comment_shots import CommentShot
 from prshots.server.domain.comments.markup import STYLES, link, plain_or_code, size
@@ -37,8 +37,14 @@ class Frame:
             lines += f"\n{self.marker.project_line(self.project_id)}"
         return lines + self.marker.notice_line(self.notice) + STYLES[self.marker].after_marker
 
+    @property
+    def is_short(self) -> bool:
+        """Whether the comment has room for the most necessary words only."""
+        return self.limit < 2 * MIN_COMMENT_BYTES
+
     def heading(self, words: str) -> str:
-        return f"### {plain_or_code(self.project)}: {words}" if self.project else f"### {words}"
+        name = "" if self.is_short else self.project
+        return f"### {plain_or_code(name)}: {words}" if name else f"### {words}"
 
     @property
     def dashboard(self) -> str:

@@ -16,7 +16,7 @@ from prshots.server.domain.comments.compared_shots import show_compared, sort_by
 from prshots.server.domain.comments.frame import LINK_SHARE, Frame
 from prshots.server.domain.comments.markup import code, link, name_as_code, plain_or_code, size, visible
 from prshots.server.domain.comments.tables import TABLES, label
-from prshots.server.domain.review.rules import describe_unreadable
+from prshots.server.domain.review.rules import MOST_NAMED, describe_unreadable
 
 _MAX_REJECTED = 3
 _LONGEST_NOTE = 120
@@ -40,13 +40,15 @@ def write_gate(frame: Frame, comparison: Comparison, missing: str) -> str:
     return f"{text}\n\n{missing}" if missing else text
 
 
-def write_unreadable(comparison: Comparison) -> str:
+def write_unreadable(frame: Frame, comparison: Comparison) -> str:
     """Return which shots could not be compared, and what to do, or "" if all could."""
     failed = [shot for shot in comparison.shots if shot.verdict is Verdict.FAILED]
     unread = [
         (shot.name, shot.viewport, shot.theme) for shot in failed if shot.review.state is ReviewState.OPEN
     ]
-    words = describe_unreadable(unread, plain_or_code) if unread else ""
+    if not unread:
+        return ""
+    words = describe_unreadable(unread, plain_or_code, names=0 if frame.is_short else MOST_NAMED)
     return f"**Blocked**: {words}" if _is_unreadable(comparison) else words
 
 

@@ -82,7 +82,7 @@ def changes_view(
         missing = "Nothing is compared yet: run `prshots compare` after the upload."
         return latest_view(frame, latest, ", not compared", missing)
     unfinished = _UNFINISHED.get(comparison.state, "")
-    missing = _what_is_missing(comparison)
+    missing = _what_is_missing(frame, comparison)
     if unfinished and not comparison.shots:
         return latest_view(frame, latest, unfinished, missing)
     without_base = list(map(_show_uncompared, _find_uncompared(comparison, latest)))
@@ -92,12 +92,12 @@ def changes_view(
         heading += f": {sums({verdict: comparison.counts.get(verdict, 0) for verdict in _IN_HEADING})}"
     if without_base:
         heading += f", {len(without_base)} without a baseline"
-    lead = f"{_what_was_compared(comparison)} · see the {frame.dashboard}"
-    unreadable, gate = write_unreadable(comparison), write_gate(frame, comparison, missing)
+    lead = f"{_what_was_compared(frame, comparison)} · see the {frame.dashboard}"
+    unreadable, gate = write_unreadable(frame, comparison), write_gate(frame, comparison, missing)
     lead = "\n\n".join(filter(None, (unreadable, lead, gate)))
     write = _write_pairs if as_pairs else _write_groups
     room = frame.limit // 2 - size(heading + lead)
-    shown, noise = fold_noise(frame, comparison, _branch(comparison), quarantine_ends, room)
+    shown, noise = fold_noise(frame, comparison, _branch(frame, comparison), quarantine_ends, room)
     written = write(frame, heading, lead + noise, shown, without_base)
     listed = written.listed + (total - written.count if noise else 0)
     return replace(written, count=total, listed=listed, omitted=total - written.shown - listed)
@@ -168,47 +168,47 @@ def _show_latest(shot: LatestShot, newest_commit: str, tables: Tables) -> Commen
     return CommentShot(shot.name, column, images=[CommentImage(shot.url, shot.name, words)])
 
 
-def _what_was_compared(comparison: Comparison) -> str:
+def _what_was_compared(frame: Frame, comparison: Comparison) -> str:
     commit = commit_as_code(comparison.commit_sha)
     if comparison.pairs and comparison.pairs == len(comparison.shots):
         return f"{commit}, before and after uploaded together"
     based = [shot for shot in comparison.shots if shot.base_commit]
     unlisted = sum(not shot.ancestor for shot in based)
-    newest = f"the newest of {_branch(comparison)}"
-    words = f"{commit} compared with {newest if unlisted == len(based) > 0 else _branch(comparison)}"
+    newest = f"the newest of {_branch(frame, comparison)}"
+    words = f"{commit} compared with {newest if unlisted == len(based) > 0 else _branch(frame, comparison)}"
     if comparison.base_commit:
         words += f" at {commit_as_code(comparison.base_commit)}"
-    if 0 < unlisted < len(based):
+    if 0 < unlisted < len(based) and not frame.is_short:
         words += f", {pluralize(unlisted, 'screenshot')} with {newest}"
-    if unlisted:
+    if unlisted and not frame.is_short:
         words += f", because the job listed no commit that has {'it' if unlisted == 1 else 'them'}"
     whose = "its" if comparison.pairs == 1 else "their"
     return f"{words} ({comparison.pairs:,} with {whose} own before)" if comparison.pairs else words
 
 
-def _what_is_missing(comparison: Comparison) -> str:
+def _what_is_missing(frame: Frame, comparison: Comparison) -> str:
     """Return one sentence about missing parts and how to add them, or "" if everything was compared."""
     match comparison.state:
         case ComparisonState.COMPARED:
             return ""
         case ComparisonState.NO_BASELINE:
-            branch = _branch(comparison)
+            branch = _branch(frame, comparison)
             return f"There is no baseline for {branch} yet: run this job on a push to it."
         case ComparisonState.INCOMPLETE:
-            return _what_is_incomplete(comparison)
+            return _what_is_incomplete(frame, comparison)
         case ComparisonState.RUNNING:
             return "The comparison is still running: see the dashboard for its result."
         case ComparisonState.FAILED:
             return "The comparison failed: run `prshots compare` again."
 
 
-def _what_is_incomplete(comparison: Comparison) -> str:
+def _what_is_incomplete(frame: Frame, comparison: Comparison) -> str:
     if not comparison.shots:
         return "No screenshots were uploaded for this commit: run the job that takes them again."
     if _lacks_baselines(comparison):
         return (
-            f"The others are not compared, because there is no baseline for {_branch(comparison)} yet: "
-            "run this job on a push to it."
+            "The others are not compared, because there is no baseline for "
+            f"{_branch(frame, comparison)} yet: run this job on a push to it."
         )
     return (
         "Some screenshots of the base are missing in this run: "
@@ -216,6 +216,6 @@ def _what_is_incomplete(comparison: Comparison) -> str:
     )
 
 
-def _branch(comparison: Comparison) -> str:
-    branch = visible(comparison.branch)
-    return code(branch if len(branch) <= _LONGEST_BRANCH else f"{branch[: _LONGEST_BRANCH - 1]}…")
+def _branch(frame: Frame, comparison: Comparison) -> str:
+    branch, longest = visible(comparison.branch), _LONGEST_BRANCH // (2 if frame.is_short else 1)
+    return code(branch if len(branch) <= longest else f"{branch[: longest - 1]}…")

@@ -11,11 +11,11 @@ from prshots.server.domain.comparison.models import Bases, PlannedShot, ShotBase
 from prshots.server.domain.images.models import Image, ShotKey
 from prshots.server.domain.images.service import Images
 
-_COUNTED = [verdict for verdict in Verdict if verdict is not Verdict.FAILED]
-_ORDER = {verdict: place for place, verdict in enumerate([Verdict.FAILED, *_COUNTED, None])}
+_ORDER = {verdict: place for place, verdict in enumerate([*Verdict, None])}
 _MARKED = {Verdict.CHANGED, Verdict.MOVED}
 _TO_LOOK_AT = {None, *_MARKED}
 _NOT_COMPARED = {Verdict.NEW, Verdict.REMOVED, Verdict.UNCHANGED}
+_COUNTED = [verdict for verdict in Verdict if verdict is not Verdict.FAILED]
 
 Pair = tuple[str, str]
 """The SHA-256 hashes of two images: before and after."""
@@ -155,5 +155,5 @@ def closeups_of(shot: PlannedShot, urls: Images) -> list[CloseUp]:
 
 
 def in_display_order(shots: Collection[PlannedShot]) -> list[PlannedShot]:
-    """Sort by verdict, then in natural order. Failed shots come first, and shots without a verdict last."""
+    """Sort by verdict, then in natural order. Shots without a verdict come last."""
     return sorted(shots, key=lambda shot: (_ORDER[shot.result.verdict], shot_key(*shot.shot)))

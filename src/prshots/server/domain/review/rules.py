@@ -17,7 +17,6 @@ from prshots.contract.replies import (
     Verdict,
 )
 from prshots.contract.sizes import pluralize
-from prshots.contract.statements import message
 from prshots.server.domain.comparison.models import ComparedPair, PairKey
 from prshots.server.domain.images.models import ShotKey
 from prshots.server.domain.review.models import Reviewed, ReviewFacts
@@ -25,7 +24,7 @@ from prshots.server.domain.review.noise import alternates
 
 _UNDECIDED = Review(ReviewState.OPEN)
 _WORST_FIRST = (GateState.REJECTED, GateState.BLOCKED, GateState.WAITING, GateState.PASSED)
-_MOST_NAMED = 3
+MOST_NAMED = 3
 
 
 def review_pairs(
@@ -35,7 +34,7 @@ def review_pairs(
     reviews = {pair.key.shot: _review(pair, needed, facts) for pair in pairs}
     failed = [pair.key.shot for pair in pairs if pair.verdict is Verdict.FAILED]
     unreadable = [shot for shot in failed if reviews[shot].state is ReviewState.OPEN]
-    why_failed = message("gate_comparison_failed")
+    why_failed = "The comparison failed"
     if state is ComparisonState.COMPARED and unreadable:
         state, why_failed = ComparisonState.FAILED, describe_unreadable(unreadable)
     states = [review.state for review in reviews.values()]
@@ -76,15 +75,19 @@ def _gate(state: ComparisonState, states: Sequence[ReviewState]) -> Gate:
 
 
 def describe_unreadable(
-    shots: Collection[Sequence[str]], write_name: Callable[[str], str] = lambda name: name
+    shots: Collection[Sequence[str]],
+    write: Callable[[str], str] = str,
+    *,
+    names: int = MOST_NAMED,
 ) -> str:
-    """Return which shots (name, viewport, theme) could not be compared, and what to do."""
+    """Return how many shots (name, viewport, theme) can't be compared, the first of them, and what to do."""
     ordered = sorted(shots, key=lambda shot: shot_key(*shot))
-    named = [" ".join(filter(None, (write_name(name), *rest))) for name, *rest in ordered[:_MOST_NAMED]]
-    if more := len(ordered) - len(named):
+    named = [" ".join(map(write, filter(None, shot))) for shot in ordered[:names]]
+    if named and (more := len(ordered) - len(named)):
         named.append(f"{more:,} more")
+    words = f"{pluralize(len(ordered), 'screenshot')} can't be read"
     again = "Take it again." if len(ordered) == 1 else "Take them again."
-    return f"{pluralize(len(ordered), 'screenshot')} can't be read: {', '.join(named)}. {again}"
+    return f"{words}: {', '.join(named)}. {again}" if named else f"{words}. {again}"
 
 
 def list_statuses(own: Reviewed, by_name: Mapping[str, Reviewed]) -> list[GateStatus]:
