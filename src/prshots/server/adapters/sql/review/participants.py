@@ -21,7 +21,10 @@ _OF_PULL = (pulls.c.project_id == projects.c.id) & (pulls.c.pr_number == sa.bind
 PARTICIPANTS = (
     sa.select(*PROJECT, pulls.c.skipped_commit)
     .select_from(PROJECTS.outerjoin(pulls, _OF_PULL).join(_own, _own.c.id == sa.bindparam("project_id")))
-    .where(sa.or_(projects.c.id == _own.c.id, _is_sibling))
+    .where(
+        projects.c.organization_id == _own.c.organization_id,
+        sa.or_(projects.c.id == _own.c.id, _is_sibling),
+    )
     .order_by(projects.c.name)
 )
 """This project and its siblings, each with the commit that it skipped last."""
