@@ -12,7 +12,7 @@ import httpx
 from prshots.contract import validate
 from prshots.contract.comments import Marker
 from prshots.contract.errors import ForgeError, ForgeRefusedError, NotFoundError
-from prshots.contract.gates import STATUS_NAME, CommitStatus
+from prshots.contract.gates import CommitStatus
 from prshots.contract.replies import CommitState
 from prshots.contract.statements import message
 from prshots.forges.forge_api import ForgeApi, error_message, text_at
@@ -139,12 +139,13 @@ class Forge(ABC):
         """Delete a comment. Not an error if it no longer exists."""
 
     def set_status(self, commit_sha: str, status: CommitStatus) -> None:
-        """Set the commit's status `prshots`. Setting an equal one again is not an error.
+        """Set a status of the commit. Setting an equal one again is not an error.
 
         `commit_sha` has 40 characters. Raises ForgeRefusedError if the token may not set the status, or the
         repository doesn't have the commit.
         """
-        self._post_status(*self._status_request(commit_sha, status))
+        path, body = self._status_request(commit_sha, status)
+        self._post_status(path, body, status.context)
 
     def pull_request(self, pr_number: int) -> ForgePullRequest:
         """Return a pull request, open or not. Raises NotFoundError if it doesn't exist."""
@@ -176,7 +177,7 @@ class Forge(ABC):
         """Return the path and the body of the request that sets a status."""
         words, most = status.description, self.max_description
         body = {
-            "context": STATUS_NAME,
+            "context": status.context,
             "state": self.states.get(status.state, status.state),
             "description": words if len(words) <= most else f"{words[: most - 1].rstrip()}…",
             "target_url": status.url,
@@ -184,7 +185,7 @@ class Forge(ABC):
         path = f"{self._path_of(self._repository)}/statuses/{commit_sha}"
         return path, {name: value for name, value in body.items() if value}  # an empty URL is invalid
 
-    def _post_status(self, path: str, body: Mapping[str, str]) -> None:
+    def _post_status(self, path: str, body: Mapping[str, str], context: str) -> None:
         reply = self._api.reply("POST", path, json=body)
         why = error_message(reply)
         if reply.status_code in (httpx.codes.BAD_REQUEST, httpx.codes.UNPROCESSABLE_ENTITY):
@@ -193,7 +194,7 @@ class Forge(ABC):
             where = {"forge": self.label, "path": reply.url.path}
             raise ForgeRefusedError(message("forge_has_no_commit", why=why, needs=self.needs, **where))
         made = self._api.value(reply)
-        if not isinstance(made, dict) or STATUS_NAME not in made.values():
+        if not isinstance(made, dict) or context not in made.values():
             raise self._unlike("commit status")
 
     def _headers(self, token: str) -> Mapping[str, str]:

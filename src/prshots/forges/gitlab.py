@@ -7,7 +7,6 @@ from urllib.parse import quote
 
 from prshots.contract import validate
 from prshots.contract.errors import ForgeError, ForgeRefusedError
-from prshots.contract.gates import STATUS_NAME
 from prshots.contract.replies import CommitState
 from prshots.contract.statements import message
 from prshots.forges.forge import (
@@ -65,23 +64,23 @@ class GitLab(Forge):
     def delete(self, pr_number: int, comment_id: str) -> None:
         self._remove(f"{self._notes(pr_number)}/{comment_id}")
 
-    def _post_status(self, path: str, body: Mapping[str, str]) -> None:
+    def _post_status(self, path: str, body: Mapping[str, str], context: str) -> None:
         for tries_left in reversed(range(_TRIES)):
             try:
-                super()._post_status(path, body)
+                super()._post_status(path, body, context)
             except ForgeError as error:
                 if not tries_left or "Cannot transition" not in str(error):
-                    raise self._explain(error) from None
+                    raise self._explain(error, context) from None
             else:
                 return
             # GitLab can't change a pending status, not even its description. End it, and start another.
-            super()._post_status(path, {**body, "state": "canceled"})
+            super()._post_status(path, {**body, "state": "canceled"}, context)
 
-    def _explain(self, error: ForgeError) -> ForgeError:
+    def _explain(self, error: ForgeError, context: str) -> ForgeError:
         if "References for commit" in str(error):
             return ForgeRefusedError(message("gitlab_has_no_pipeline", project=self._repository))
         if "already been taken" in str(error):
-            return ForgeError(message("gitlab_job_has_status_name", name=STATUS_NAME))
+            return ForgeError(message("gitlab_job_has_status_name", name=context))
         return error
 
     def open_from(self, branch: str, repository: str = "") -> list[ForgePullRequest]:

@@ -5,7 +5,7 @@ from alembic import op
 
 from prshots.server.adapters.sql.database.schema import text
 
-revision = "0030"
+revision = "0027"
 down_revision = "0026"
 step = "expand"
 oldest = "0012"
