@@ -161,7 +161,9 @@ def test_a_heading_shows_an_ordinary_project_name_as_text(name):
     assert plain_or_code(name) == name
 
 
-@pytest.mark.parametrize("name", ["@ann", "#1", "_web_", "a _b_", "a*b*", "www.a.b", "http://a.b", "<b>", "a\nb"])
+@pytest.mark.parametrize(
+    "name", ["@ann", "#1", "_web_", "a _b_", "a*b*", "www.a.b", "http://a.b", "<b>", "a\nb"]
+)
 def test_a_heading_shows_any_other_project_name_as_code(name):
     assert plain_or_code(name) == f"`{name}`".replace("\n", " ")
 
