@@ -1,10 +1,13 @@
 """The entries of the audit log."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import NamedTuple
+
+from prshots.contract.safe_text import safe_json
 
 
 class ActorKind(StrEnum):
@@ -33,6 +36,7 @@ class Action(StrEnum):
     """What can be recorded, as `subject.verb`."""
 
     SIGNED_IN = "person.signed_in"
+    SIGN_IN_LINK_CREATED = "sign_in_link.created"
     ORGANIZATION_CREATED = "organization.created"
     ORGANIZATION_DELETED = "organization.deleted"
     MEMBER_INVITED = "member.invited"
@@ -55,6 +59,7 @@ class Action(StrEnum):
     IMAGE_DELETED = "image.deleted"
     PULL_REQUEST_CLOSED = "pull_request.closed"
     PULL_REQUEST_DELETED = "pull_request.deleted"
+    AUTHOR_CHANGED = "pull_request.author_changed"
     DECIDED = "decision.made"
     QUARANTINE_STARTED = "quarantine.started"
     QUARANTINE_ENDED = "quarantine.ended"
@@ -64,6 +69,8 @@ class Action(StrEnum):
     WEBHOOK_CHANGED = "webhook.changed"
     WEBHOOK_SECRET_ROTATED = "webhook.secret_rotated"  # noqa: S105 - not a password
     WEBHOOK_DELETED = "webhook.deleted"
+    WEBHOOK_TESTED = "webhook.tested"
+    WEBHOOK_REDELIVERED = "webhook.redelivered"
     SHARE_LINK_CREATED = "share_link.created"
     SHARE_LINK_REVOKED = "share_link.revoked"
     QUOTA_CHANGED = "quota.changed"
@@ -81,7 +88,7 @@ class AuditEntry:
     """One act. `target` says what it was done to, and `details` what changed.
 
     `organization_id` is empty for acts on the whole installation. `project` is the project's name at that
-    time.
+    time. `shots` is the JSON of a decision's shots. 1,000 take up to 500 KB.
     """
 
     seq: int
@@ -93,16 +100,29 @@ class AuditEntry:
     action: str
     target: str
     details: Mapping[str, object]
+    pr_number: int | None = None
+    shots: str | None = None
 
-    def as_exported(self) -> dict[str, object]:
-        return {"time": datetime.fromtimestamp(self.at, UTC).isoformat(), **asdict(self)}
+    def as_exported(self) -> str:
+        """Return the entry as JSON on one line."""
+        fields = {"time": datetime.fromtimestamp(self.at, UTC).isoformat(), **asdict(self)}
+        if shots := fields.pop("shots"):
+            fields["details"] = {**self.details, "shots": json.loads(shots)}
+        return safe_json(json.dumps(fields, ensure_ascii=False))
 
 
 class AuditFilter(NamedTuple):
-    """Which entries to return. Empty fields match all. `action` also matches a subject, such as `token`."""
+    """Which entries to return. Empty fields match all. `action` also matches a subject, such as `token`.
+
+    `project` is a project's name, then or now. Only `with_shots`, entries have their `shots`.
+    """
 
     actor: str = ""
     action: str = ""
+    target: str = ""
+    pr_number: int | None = None
     project_id: str = ""
+    project: str = ""
     since: int | None = None
     until: int | None = None
+    with_shots: bool = False
