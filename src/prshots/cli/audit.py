@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from prshots.server.adapters.sql.database.database import Database
     from prshots.server.domain.audit.models import AuditEntry, AuditFilter
 
-PAGE = 100
+PAGE = 50
 
 
 def audit(

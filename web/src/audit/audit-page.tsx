@@ -69,8 +69,8 @@ function Filters({ page, filter }: { page: string; filter: AuditFilter }) {
       text: useUrlText(filter.actor, (actor) => address({ actor })),
     },
     {
-      label: "On",
-      placeholder: "Screenshot, token, …",
+      label: "Target",
+      placeholder: "Name",
       text: useUrlText(filter.target, (target) => address({ target })),
     },
     {
@@ -130,7 +130,9 @@ function Filters({ page, filter }: { page: string; filter: AuditFilter }) {
 }
 
 function Entry({ entry }: { entry: AuditEntry }) {
-  const details = Object.entries(entry.details).filter(([, text]) => text);
+  const details = Object.entries(entry.details)
+    .filter(([, text]) => text)
+    .map(([name, text]) => `${name.replace("pr_number", "pull request").replaceAll("_", " ")}: ${text}`);
   return (
     <li>
       <time dateTime={new Date(entry.at * 1000).toISOString()}>{dateTime(entry.at, "UTC")} UTC</time>
@@ -140,11 +142,7 @@ function Entry({ entry }: { entry: AuditEntry }) {
           {entry.target !== entry.actor.name && <strong>{entry.target}</strong>}
           {entry.project && entry.project !== entry.target && <span class="quiet"> in {entry.project}</span>}
         </p>
-        {details.length > 0 && (
-          <p class="quiet small">
-            {details.map(([name, text]) => `${name.replaceAll("_", " ")}: ${text}`).join(" · ")}
-          </p>
-        )}
+        {details.length > 0 && <p class="quiet small">{details.join(" · ")}</p>}
       </div>
       <span class="quiet small">{entry.actor.address}</span>
     </li>

@@ -115,5 +115,7 @@ def _matching(which: AuditFilter) -> list[sa.ColumnElement[bool]]:
 def _entry(row: Any) -> AuditEntry:  # noqa: ANN401 - a row of the table
     actor = Actor(ActorKind(row.actor_kind), row.actor_id, row.actor, row.address)
     about = (row.organization_id, row.project_id, row.project)
-    act = (row.action, row.target, json.loads(row.details), row.pr_number)
-    return AuditEntry(row.seq, row.at, *about, actor, *act, shots=getattr(row, "shots", None))
+    details = json.loads(row.details)
+    if shots := getattr(row, "shots", None):
+        details["shots"] = json.loads(shots)
+    return AuditEntry(row.seq, row.at, *about, actor, row.action, row.target, details, row.pr_number)

@@ -20,7 +20,7 @@ from prshots.server.domain.audit.models import AuditEntry, AuditFilter
 from prshots.server.domain.audit.ports import AuditRecords
 
 PAGE = 60
-EXPORTED_AT_ONCE = 25  # decisions about 1,000 shots take 500 KB each
+EXPORTED_AT_ONCE = 10  # a decision about 1,000 shots takes up to 1 MB
 FIRST_YEAR = 1970
 
 Log = Callable[[Call, str], Awaitable[Answer]]

@@ -88,7 +88,7 @@ class AuditEntry:
     """One act. `target` says what it was done to, and `details` what changed.
 
     `organization_id` is empty for acts on the whole installation. `project` is the project's name at that
-    time. `shots` is the JSON of a decision's shots. 1,000 take up to 500 KB.
+    time.
     """
 
     seq: int
@@ -101,20 +101,17 @@ class AuditEntry:
     target: str
     details: Mapping[str, object]
     pr_number: int | None = None
-    shots: str | None = None
 
     def as_exported(self) -> str:
         """Return the entry as JSON on one line."""
-        fields = {"time": datetime.fromtimestamp(self.at, UTC).isoformat(), **asdict(self)}
-        if shots := fields.pop("shots"):
-            fields["details"] = {**self.details, "shots": json.loads(shots)}
-        return safe_json(json.dumps(fields, ensure_ascii=False))
+        time = datetime.fromtimestamp(self.at, UTC).isoformat()
+        return safe_json(json.dumps({"time": time, **asdict(self)}, ensure_ascii=False))
 
 
 class AuditFilter(NamedTuple):
     """Which entries to return. Empty fields match all. `action` also matches a subject, such as `token`.
 
-    `project` is a project's name, then or now. Only `with_shots`, entries have their `shots`.
+    `project` is a project's name, then or now. `with_shots` adds the shots of decisions to their details.
     """
 
     actor: str = ""

@@ -115,10 +115,6 @@ _COUNT_OF_PULLS = (
 )
 
 
-_RECORDED = ("pr_number", "commit_sha", "viewport", "theme", "source_id")
-"""What the audit log says about a deleted image. A reference has a source, which stays."""
-
-
 def _note_expired(connection: Connection, project_id: str, seqs: Sequence[int]) -> None:
     """Record how many images of each pull request the retention expires."""
     found = connection.execute(_COUNT_OF_PULLS, {"project_id": project_id, "seqs": seqs}) if seqs else ()
@@ -222,17 +218,13 @@ class SqlImages:
         active = select(*IMAGE).where(these, ACTIVE).order_by(images.c.seq)
 
         def mark(connection: Connection) -> None:
-            for row in connection.execute(active).mappings().all():
-                about = {
-                    "project_id": row["project_id"],
-                    "pr_number": row["pr_number"],
-                    "target": row["name"],
-                }
-                details = {
-                    "image_id": row["id"],
-                    **{name: row[name] for name in _RECORDED if row[name] is not None},
-                }
-                record(connection, Action.IMAGE_DELETED, **about, details=details)
+            for image in map(Image._make, connection.execute(active).all()):
+                of_pull: dict[str, Any] = {"project_id": image.project_id, "pr_number": image.pr_number}
+                details = {"image_id": image.id, "pr_number": image.pr_number, "commit_sha": image.commit_sha}
+                details |= {"viewport": image.viewport, "theme": image.theme}
+                if image.source_id:  # only a reference: its source stays
+                    details["source_id"] = image.source_id
+                record(connection, Action.IMAGE_DELETED, **of_pull, target=image.name, details=details)
             schedule_images(connection, now, these)
 
         await self._database.write(mark)

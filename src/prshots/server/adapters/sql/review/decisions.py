@@ -130,14 +130,10 @@ class SqlReviews:
             mark_due(connection, project_id, pr_number, now)
             commit_sha = connection.execute(_NEWEST_COMMIT, of_pull).scalar()
             names = sorted({pair.name for pair in pairs})[:MAX_NAMED]
-            about = {"decision": decision.decision, "commit_sha": commit_sha, "note": decision.note}
-            record(
-                connection,
-                Action.DECIDED,
-                **of_pull,
-                details={**about, "pairs": len(pairs), "names": names},
-                shots=[pair._asdict() for pair in pairs],
-            )
+            about = {"decision": decision.decision, "commit_sha": commit_sha, "pairs": len(pairs)}
+            details = {**about, "names": names, "note": decision.note}
+            shots = [pair._asdict() for pair in pairs]
+            record(connection, Action.DECIDED, **of_pull, details=details, shots=shots)
             return True
 
         return await self._database.write(write)
