@@ -155,6 +155,8 @@ def test_decisions_quarantine_and_deletes_are_recorded(place: Place) -> None:
     approved = place.exported("?action=decision")[1]
     assert approved["details"]["shots"] == [pair]
     assert (approved["pr_number"], approved["details"]["note"]) == (7, NOTE)
+    assert "decision.made" in place.service.log
+    assert pair["pixels_after"] not in place.service.log  # there can be too many shots for a line
     acts = [entry["action"] for entry in entries]
     printed = place.service.run(
         "audit", "--json-lines", "--pr", "7", "--target", "#7", "--actor", login

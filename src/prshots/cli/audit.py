@@ -1,5 +1,6 @@
 """`prshots audit`: who did what."""
 
+import json
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated
@@ -8,6 +9,7 @@ import typer
 
 from prshots.cli.common import ConfigOption, organization_id, print_table, run_with, say, settings_from, when
 from prshots.contract.errors import InvalidInputError
+from prshots.contract.safe_text import safe_json
 
 if TYPE_CHECKING:
     from prshots.server.adapters.sql.database.database import Database
@@ -67,7 +69,7 @@ def audit(
         found: list[AuditEntry] = []
         async for entry in _entries(database, organization, which):
             if json_lines:
-                print(entry.as_exported())
+                print(safe_json(json.dumps(entry.as_exported(), ensure_ascii=False)))
             elif len(found) < limit:
                 found.append(entry)
             else:

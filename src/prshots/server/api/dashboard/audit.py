@@ -1,11 +1,13 @@
 """The audit logs of organizations, for their owners, and of the installation, for the operator."""
 
+import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import UTC, date, datetime, timedelta
 
 from starlette.responses import Response, StreamingResponse
 
 from prshots.contract.errors import InvalidInputError
+from prshots.contract.safe_text import safe_json
 from prshots.server.api.dashboard import fields, view_types, views
 from prshots.server.api.dashboard.fields import next_cursor
 from prshots.server.api.dashboard.routing import (
@@ -58,7 +60,7 @@ async def _lines(
 ) -> AsyncIterator[str]:
     while page:
         for entry in page:
-            yield f"{entry.as_exported()}\n"
+            yield safe_json(json.dumps(entry.as_exported(), ensure_ascii=False)) + "\n"
         page = await audit.entries(organization_id, which, page[-1].seq, EXPORTED_AT_ONCE)
 
 

@@ -1,13 +1,10 @@
 """The entries of the audit log."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import NamedTuple
-
-from prshots.contract.safe_text import safe_json
 
 
 class ActorKind(StrEnum):
@@ -102,10 +99,8 @@ class AuditEntry:
     details: Mapping[str, object]
     pr_number: int | None = None
 
-    def as_exported(self) -> str:
-        """Return the entry as JSON on one line."""
-        time = datetime.fromtimestamp(self.at, UTC).isoformat()
-        return safe_json(json.dumps({"time": time, **asdict(self)}, ensure_ascii=False))
+    def as_exported(self) -> dict[str, object]:
+        return {"time": datetime.fromtimestamp(self.at, UTC).isoformat(), **asdict(self)}
 
 
 class AuditFilter(NamedTuple):

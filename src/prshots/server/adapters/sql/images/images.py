@@ -215,7 +215,7 @@ class SqlImages:
 
     async def schedule(self, image_ids: Collection[str], now: int) -> None:
         these = images.c.id.in_(image_ids)
-        active = select(*IMAGE).where(these, ACTIVE).order_by(images.c.seq)
+        active = select(*IMAGE).where(these, ACTIVE).order_by(images.c.seq).with_for_update()
 
         def mark(connection: Connection) -> None:
             for image in map(Image._make, connection.execute(active).all()):
