@@ -6,6 +6,7 @@
 
 export type Action =
   | "person.signed_in"
+  | "sign_in_link.created"
   | "organization.created"
   | "organization.deleted"
   | "member.invited"
@@ -28,6 +29,7 @@ export type Action =
   | "image.deleted"
   | "pull_request.closed"
   | "pull_request.deleted"
+  | "pull_request.author_changed"
   | "decision.made"
   | "quarantine.started"
   | "quarantine.ended"
@@ -37,6 +39,8 @@ export type Action =
   | "webhook.changed"
   | "webhook.secret_rotated"
   | "webhook.deleted"
+  | "webhook.tested"
+  | "webhook.redelivered"
   | "share_link.created"
   | "share_link.revoked"
   | "quota.changed"

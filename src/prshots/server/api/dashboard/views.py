@@ -43,7 +43,7 @@ V = TypeVar("V")
 
 CARD_DAYS = 30
 
-_BEFORE_AND_AFTER = (Action.PROJECT_CHANGED, Action.MEMBER_ROLE_CHANGED)
+_BEFORE_AND_AFTER = (Action.PROJECT_CHANGED, Action.MEMBER_ROLE_CHANGED, Action.AUTHOR_CHANGED)
 """Actions whose lists have the value before and after."""
 
 
