@@ -216,7 +216,7 @@ function ComparisonStatus({
         </p>
       ))}
       {comparison.gate.reason === "not_compared" && (
-        <p class="base-state" data-state="newer">
+        <p class="base-state" data-state="not_compared" role="status">
           <strong>Not the newest commit</strong> The screenshots of{" "}
           {pull ? <Sha sha={pull.last_commit} /> : "the newest commit"} are not compared yet. Wait for the
           job, or run it again.

@@ -44,6 +44,6 @@ test("every key in the help does something where the help says", () => {
   expect(idle(/^Everywhere|^Review|a viewer|a change$/, ofPair)).toEqual([]);
   expect(idle(/^Everywhere|a viewer|a screenshot$/, (name) => keyAction(key(name), still))).toEqual([]);
   const onPage = idle(/^Everywhere|gallery$/, (name) => pageKeyAction(key(name)));
-  expect(idle(/^Review/, (name) => reviewKey(key(name)))).toEqual([]);
+  expect(idle(/^Review/, (name) => reviewKey(pressed(name)))).toEqual([]);
   expect(onPage).toEqual(["Enter"]); // a link handles Enter, or the filter
 });
