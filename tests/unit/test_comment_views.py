@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from prshots.contract.comments import MAX_COMMENT_BYTES, MIN_COMMENT_BYTES, Marker
 from prshots.contract.replies import (
     MANUAL,
+    NOT_COMPARED,
     CloseUp,
     ComparedShot,
     Comparison,
