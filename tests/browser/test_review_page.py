@@ -372,7 +372,10 @@ def test_the_head_leads_to_the_other_projects_of_the_pull_request(
     new_context: Callable[..., BrowserContext], service: Service, ann: Person
 ) -> None:
     page = new_context(bypass_csp=True).new_page()
-    with shop_with_baselines(service, ann, "web") as web, shop_with_baselines(service, ann, "mobile") as mobile:
+    with (
+        shop_with_baselines(service, ann, "web") as web,
+        shop_with_baselines(service, ann, "mobile") as mobile,
+    ):
         push(web, 11)
         mobile.push(11, "push", **dict.fromkeys(("step-1", "step-2", "banner", "gone"), PLAIN))
         mobile.compare(11, "push", "main")

@@ -106,7 +106,9 @@ def test_the_gate_names_the_shots_that_cannot_be_read() -> None:
         words,
     )
     six = review_several(**{f"step {number}": Verdict.FAILED for number in (10, 9, 2, 1, 3, 4)})
-    assert six.words.startswith("6 screenshots can't be read: step 1 390x844 dark, step 2 390x844 dark, step 3")
+    assert six.words.startswith(
+        "6 screenshots can't be read: step 1 390x844 dark, step 2 390x844 dark, step 3"
+    )
     assert six.words.endswith("step 3 390x844 dark, 3 more. Take them again.")
     one = review_several(cart=Verdict.FAILED).words
     assert one == "1 screenshot can't be read: cart 390x844 dark. Take it again."

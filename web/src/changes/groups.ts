@@ -65,12 +65,13 @@ export interface Decided {
 
 /** What people decided about a section. One rejected shot rejects it, and one open shot leaves it open: null. */
 export function decidedIn({ shots }: Section): Decided | null {
-  const states = new Set(shots.map(({ review }) => review.state));
-  const state = (["rejected", "open", "approved"] as const).find((each) => states.has(each));
-  if (!state || state === "open") return null;
-  const those = shots.filter(({ review }) => review.state === state);
-  const isPart = state === "rejected" && those.length < shots.length;
-  const part = isPart ? `${formatNumber(those.length)} of ${formatNumber(shots.length)} ` : "";
+  const inState = (state: ReviewState) => shots.filter(({ review }) => review.state === state);
+  const [rejected, open, approved] = [inState("rejected"), inState("open"), inState("approved")];
+  const those = rejected.length > 0 ? rejected : approved;
+  if (those.length === 0 || (those === approved && open.length > 0)) return null;
+  const state = those === rejected ? "rejected" : "approved";
+  const total = rejected.length + open.length + approved.length;
+  const part = those.length < total ? `${formatNumber(those.length)} of ${formatNumber(total)} ` : "";
   const by = listPeople(those);
   return { state, words: capitalize(`${part}${state}${by && ` by ${by}`}`) };
 }

@@ -122,7 +122,7 @@ test("approved groups fold under their names, and shots that nobody has to revie
 
 test.each<[Review["state"][], string | undefined]>([
   [["rejected", "open", "approved"], "1 of 3 rejected by ann"],
-  [["rejected", "rejected"], "Rejected by ann"],
+  [["rejected", "rejected", "not_needed"], "Rejected by ann"],
   [["approved", "open"], undefined],
   [["approved", "not_needed"], "Approved by ann"],
   [["not_needed"], undefined],

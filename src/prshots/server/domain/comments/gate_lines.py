@@ -44,14 +44,11 @@ def write_gate(frame: Frame, comparison: Comparison, missing: str) -> str:
 
 def write_unreadable(frame: Frame, comparison: Comparison) -> str:
     """Return which shots could not be compared, and what to do, or "" if all could."""
-    unread = [
-        (shot.name, shot.viewport, shot.theme)
-        for shot in comparison.shots
-        if is_unreadable(shot.verdict, shot.review)
-    ]
+    unread = [shot for shot in comparison.shots if is_unreadable(shot.verdict, shot.review)]
     if not unread:
         return ""
-    words = describe_unreadable(unread, plain_or_code, names=0 if frame.is_short else MOST_NAMED)
+    names = [(shot.name, shot.viewport, shot.theme) for shot in unread]
+    words = describe_unreadable(names, plain_or_code, names=0 if frame.is_short else MOST_NAMED)
     return f"**Blocked**: {words}" if _blocks_as_unreadable(comparison) else words
 
 

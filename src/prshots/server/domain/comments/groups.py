@@ -48,16 +48,15 @@ def find_decided(comparison: Comparison) -> Decided:
     """Return the decided groups. One rejected shot rejects its group, and one open shot leaves it open."""
     reviews: dict[str, list[Review]] = {}
     for shot in comparison.shots:
-        if shot.group:
+        if shot.group and shot.review.state in _DECISIVE:
             reviews.setdefault(shot.group, []).append(shot.review)
     found = {}
     for group, members in reviews.items():
         states = {review.state for review in members}
-        state = next((state for state in _DECISIVE if state in states), ReviewState.OPEN)
+        state = next(state for state in _DECISIVE if state in states)
         if state is not ReviewState.OPEN:
             people = [review.by for review in members if review.state is state]
-            is_part = state is ReviewState.REJECTED and len(people) < len(members)
-            part = f"{len(people)} of {len(members)} " if is_part else ""
+            part = f"{len(people)} of {len(members)} " if len(people) < len(members) else ""
             found[group] = state, f"{part}{state} by {', '.join(map(name_as_code, dict.fromkeys(people)))}"
     return found
 
