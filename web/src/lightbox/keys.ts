@@ -91,7 +91,7 @@ export const KEYS: readonly { where: string; keys: readonly [keys: string, does:
       ["A", "Approve"],
       ["R", "Reject with a note"],
       ["G", "Approve the whole group"],
-      ["Shift+G", "Reject the whole group with one note"],
+      ["Shift+G", "Reject the whole group"],
       ["U", "Undo the last decision"],
     ],
   },
