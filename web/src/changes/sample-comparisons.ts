@@ -36,6 +36,8 @@ export const comparison = (some: Partial<Comparison> = {}): Comparison => ({
   missing: 0,
   groups: [],
   gate: { state: "passed", open: 0, reason: "" },
+  blocked: "",
+  unreadable: "",
   outdated_notes: [],
   outbox: [],
   shots: [],

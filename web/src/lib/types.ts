@@ -59,6 +59,7 @@ export type ComparisonState = "running" | "compared" | "no_baseline" | "incomple
 export type GroupKind = "removed" | "single" | "same_pixels" | "inserted" | "new" | "recolored";
 export type ReviewState = "open" | "approved" | "rejected" | "not_needed" | "quarantined" | "seen_before";
 export type GateState = "passed" | "waiting" | "rejected" | "blocked";
+export type CommitState = "success" | "pending" | "failure";
 export type ForgeKind = "github" | "gitlab" | "gitea" | "bitbucket";
 export type DeliveryKind = "status" | "comment";
 export type Event = "compared" | "decided" | "gate" | "expired" | "quota" | "test";
@@ -104,6 +105,14 @@ export interface OutdatedNote {
   pin: Pin | null;
 }
 
+/** A commit status to post on the forge. */
+export interface GateStatus {
+  /** `prshots` for the pull request as a whole, `prshots/<project>` for a project of several. */
+  context: string;
+  state: CommitState;
+  description: string;
+}
+
 /** Whether the pull request may be merged as far as its screenshots are concerned. */
 export interface Gate {
   state: GateState;
@@ -111,6 +120,8 @@ export interface Gate {
   open: number;
   /** Why it is blocked: `running`, `incomplete`, `failed`, `no_baseline` or `not_compared`. Else empty. */
   reason: string;
+  /** What to post on the commit: all of them, and nothing else. Not present in the reply to a decision. */
+  statuses?: GateStatus[];
 }
 
 /** The reply to decisions. */
@@ -570,7 +581,7 @@ export interface ComparedShot {
   base_commit: string | null;
   /** false if the base is the branch's newest baseline, not one from the pull request's own history. */
   ancestor: boolean;
-  /** The reason why the comparison failed. Otherwise empty. */
+  /** Why its images could not be compared. Otherwise empty. */
   reason: string;
   /** The identity of the decoded pixels. Empty if there is no image, or if it isn't known yet. */
   pixels_before: string;
@@ -610,14 +621,26 @@ export interface Comparison extends ComparisonSummary {
   /** In the order to review them. */
   groups: ShotGroup[];
   gate: Gate;
+  /** Why the gate is blocked, in one line of plain text. Otherwise empty. */
+  blocked: string;
+  /** Which shots could not be compared and keep the gate blocked, and what to do. Otherwise empty. */
+  unreadable: string;
   outdated_notes: OutdatedNote[];
   outbox: Failure[];
   /** Changed shots first, then moved, new, removed, failed and unchanged ones, each in natural order. */
   shots: ComparedShot[];
 }
 
+/** Another project of the repository that takes part in the pull request. */
+export interface Sibling {
+  id: string;
+  name: string;
+  gate: Gate;
+}
+
 export interface LatestComparison {
   comparison: Comparison | null;
+  siblings: Sibling[];
 }
 
 /** A link that shows a pull request's changes to people without an account. */

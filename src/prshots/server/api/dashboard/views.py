@@ -7,7 +7,7 @@ from functools import partial
 from typing import TypeVar, cast
 
 from prshots.contract.formats import BY_EXT
-from prshots.contract.replies import Review
+from prshots.contract.replies import GateState, Review
 from prshots.contract.sizes import readable_size
 from prshots.server.api.dashboard import view_types
 from prshots.server.domain.audit.models import Action, AuditEntry
@@ -216,6 +216,8 @@ def comparison_view(
         "missing": stored.missing,
         "groups": grouped.groups,
         "gate": reviewed.gate,
+        "blocked": reviewed.words if reviewed.gate.state is GateState.BLOCKED else "",
+        "unreadable": reviewed.unreadable,
         "outdated_notes": reviewed.outdated_notes,
         "outbox": [_view(view_types.FailureView, each) for each in failing],
         "shots": [

@@ -154,23 +154,29 @@ class Reviews:
     async def _statuses(
         self, project: Project, pr_number: int, own: Reviewed, commit_sha: str
     ) -> list[GateStatus]:
-        """Return what to post on this commit.
+        """Return what to post on this commit."""
+        together = await self.of_projects(project, pr_number, commit_sha)
+        by_name = {each.name: reviewed or own for each, reviewed in together}
+        return list_statuses(own, by_name if len(by_name) > 1 else {})
 
-        The other projects of the pull request block it until they have compared or skipped this commit.
+    async def of_projects(
+        self, project: Project, pr_number: int, commit_sha: str
+    ) -> list[tuple[Project, Reviewed | None]]:
+        """Return the pull request's projects, ordered by name, with the reviews of all but this one.
+
+        The others block the pull request until they have compared or skipped this commit.
         """
-        together = await self._records.participants(project, pr_number)
-        by_name = {}
-        for each, skipped_commit in together if len(together) > 1 else ():
-            summary, reviewed = await self._newest(each, pr_number)
+        found: list[tuple[Project, Reviewed | None]] = []
+        for each, skipped_commit in await self._records.participants(project, pr_number):
             if each.id == project.id:
-                by_name[each.name] = own
+                found.append((each, None))
             elif skipped_commit and is_same_commit(skipped_commit, commit_sha):
-                by_name[each.name] = SKIPPED
-            elif summary and reviewed and is_same_commit(summary.commit_sha, commit_sha):
-                by_name[each.name] = reviewed
+                found.append((each, SKIPPED))
             else:
-                by_name[each.name] = NOT_REVIEWED
-        return list_statuses(own, by_name)
+                summary, reviewed = await self._newest(each, pr_number)
+                is_same = summary and is_same_commit(summary.commit_sha, commit_sha)
+                found.append((each, reviewed if reviewed and is_same else NOT_REVIEWED))
+        return found
 
     # Deciding
 
