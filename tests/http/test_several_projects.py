@@ -126,6 +126,8 @@ def test_a_sibling_blocks_a_commit_that_it_has_neither_compared_nor_skipped(mono
         ("prshots/mobile", "prshots/web", "prshots"), "success"
     )
     assert {state for state, _ in statuses(mobile).values()} == {"success"}
+    monorepo.push(web, "3", repository, cart=RED, home=PLAIN)
+    assert statuses(mobile)["prshots"] == ("pending", "web: 1 screenshot to review")
 
 
 def test_a_skipped_run_does_not_pass_for_its_siblings(monorepo: Monorepo) -> None:
@@ -139,6 +141,8 @@ def test_a_skipped_run_does_not_pass_for_its_siblings(monorepo: Monorepo) -> Non
     found = {each["context"]: (each["state"], each["description"]) for each in skipped["statuses"]}
     assert found["prshots/mobile"] == ("success", "Skipped: docs only")
     assert found["prshots"] == ("pending", "web: 1 screenshot to review")
+    over_changes = web.client.post("/v1/gate", json=body).json()
+    assert [each["state"] for each in over_changes["statuses"]] == ["pending"]
     for bad in ({}, {"skip": ""}, {"skip": 7}):
         refused = mobile.client.post("/v1/gate", json={"pr_number": 7, "commit_sha": sha("2")} | bad)
         assert (refused.status_code, refused.json()["error"].partition(":")[0]) == (

@@ -129,10 +129,14 @@ class Reviews:
         return await self._pull_gate(project, pr_number, own, summary.commit_sha if summary else "")
 
     async def skip(self, project: Project, pr_number: int, commit_sha: str, reason: str) -> PullGate:
-        """Record that a commit's run takes no screenshots. Return the gate, which passes for this project."""
+        """Record that a commit's run takes no screenshots. Return the gate.
+
+        The gate passes for this project, unless another run has compared screenshots of the commit.
+        """
         await self._records.skip(project.id, pr_number, commit_sha.lower(), self._now())
         self._on_decided()
-        own = replace(SKIPPED, words=message("skipped", reason=reason))
+        skipped = replace(SKIPPED, words=message("skipped", reason=reason))
+        own = await self._of_commit(project, pr_number, commit_sha) or skipped
         return await self._pull_gate(project, pr_number, own, commit_sha)
 
     async def siblings(self, project: Project, pr_number: int) -> int:
@@ -150,6 +154,11 @@ class Reviews:
         compared = await self._comparisons.summaries(project, [pr_number])
         reviewed = await self.of_several(project, compared)
         return compared.get(pr_number), reviewed.get(pr_number)
+
+    async def _of_commit(self, project: Project, pr_number: int, commit_sha: str) -> Reviewed | None:
+        """Return the review of the newest comparison if it is about this commit."""
+        summary, reviewed = await self._newest(project, pr_number)
+        return reviewed if summary and is_same_commit(summary.commit_sha, commit_sha) else None
 
     async def _statuses(
         self, project: Project, pr_number: int, own: Reviewed, commit_sha: str
@@ -170,12 +179,10 @@ class Reviews:
         for each, skipped_commit in await self._records.participants(project, pr_number):
             if each.id == project.id:
                 found.append((each, None))
-            elif skipped_commit and is_same_commit(skipped_commit, commit_sha):
-                found.append((each, SKIPPED))
-            else:
-                summary, reviewed = await self._newest(each, pr_number)
-                is_same = summary and is_same_commit(summary.commit_sha, commit_sha)
-                found.append((each, reviewed if reviewed and is_same else NOT_REVIEWED))
+                continue
+            is_skipped = bool(skipped_commit) and is_same_commit(skipped_commit, commit_sha)
+            without = SKIPPED if is_skipped else NOT_REVIEWED
+            found.append((each, await self._of_commit(each, pr_number, commit_sha) or without))
         return found
 
     # Deciding
