@@ -6,17 +6,21 @@ from types import UnionType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from prshots.contract import validate
+from prshots.contract.gates import STATUS_NAME
 from prshots.contract.replies import (
     NO_REVIEW,
     NOT_COMPARED,
     CloseUp,
+    CommitState,
     ComparedShot,
     Comparison,
     ComparisonState,
     Gate,
     GateState,
+    GateStatus,
     OutdatedNote,
     Pin,
+    PullGate,
     Review,
     ReviewState,
     Verdict,
@@ -65,6 +69,18 @@ def _shot(value: Mapping[str, Any]) -> ComparedShot:
 
 def _gate(value: Mapping[str, Any]) -> Gate:
     return reply_from(Gate, value, state=GateState(value["state"]))
+
+
+def gate_from(value: Mapping[str, Any]) -> PullGate:
+    """Parse the JSON. Raises KeyError, TypeError or ValueError if it isn't a gate with our own statuses."""
+    statuses = [
+        GateStatus(str(each["context"]), CommitState(each["state"]), str(each["description"]))
+        for each in value["statuses"]
+    ]
+    if not statuses or any(each.context.partition("/")[0] != STATUS_NAME for each in statuses):
+        raise TypeError("statuses")
+    url = validate.address(value["dashboard_url"])
+    return reply_from(PullGate, value, state=GateState(value["state"]), statuses=statuses, dashboard_url=url)
 
 
 def _read_note(kind: type[R], value: Mapping[str, Any]) -> R:
