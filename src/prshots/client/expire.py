@@ -24,16 +24,13 @@ PURGE_SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Closed:
-    """The result of closing. `left` is the number of screenshots that the project's policy keeps.
-
-    `replaced` counts images of the description. `not_described` is why the description wasn't changed.
-    """
+    """The result of closing. `left` is the number of screenshots that the project's policy keeps."""
 
     expired: Expired
     left: int
     posted: Posted
-    replaced: int
-    not_described: str
+    replaced: int  # in the description
+    not_described: str  # why the description wasn't changed
     purged: int = 0
     not_purged: int = 0
 

@@ -73,11 +73,9 @@ def _gate(value: Mapping[str, Any]) -> Gate:
 
 def gate_from(value: Mapping[str, Any]) -> PullGate:
     """Parse the JSON. Raises KeyError, TypeError or ValueError if it isn't a gate with our own statuses."""
-    statuses = [
-        GateStatus(str(each["context"]), CommitState(each["state"]), str(each["description"]))
-        for each in value["statuses"]
-    ]
-    if not statuses or any(each.context.partition("/")[0] != STATUS_NAME for each in statuses):
+    given = value["statuses"]
+    statuses = [reply_from(GateStatus, each, state=CommitState(each["state"])) for each in given]
+    if {each.context.partition("/")[0] for each in statuses} != {STATUS_NAME}:
         raise TypeError("statuses")
     url = validate.address(value["dashboard_url"])
     return reply_from(PullGate, value, state=GateState(value["state"]), statuses=statuses, dashboard_url=url)
