@@ -3615,8 +3615,8 @@ var OurComments = class {
   }
 };
 function isOfProject({ body }, text2, isAlone) {
-  const found = projectIn(body);
-  return found === projectIn(text2) || isAlone && !found;
+  const [found, own] = [projectIn(body), projectIn(text2)];
+  return found === own || !own || isAlone && !found;
 }
 function noticeIn(body) {
   return Number(NOTICE.exec(withoutBlank(body))?.[1] ?? 0);

@@ -153,10 +153,13 @@ class OurComments {
   }
 }
 
-/** Return whether the comment is about the text's project. If `isAlone`, it doesn't need to say so. */
+/**
+ * Return whether the comment is about the text's project. If `isAlone`, it doesn't need to say so. The text itself names none
+ * only in the specification's view, if there is no other project.
+ */
 function isOfProject({ body }: Comment, text: string, isAlone: boolean): boolean {
-  const found = projectIn(body);
-  return found === projectIn(text) || (isAlone && !found);
+  const [found, own] = [projectIn(body), projectIn(text)];
+  return found === own || !own || (isAlone && !found);
 }
 
 /** Return the number in the line below the marker and the project; 0 without one. */

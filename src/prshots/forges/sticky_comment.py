@@ -95,9 +95,12 @@ def has_marker(comment: Comment, marker: str) -> bool:
 
 
 def is_of_project(comment: Comment, text: str, *, is_alone: bool) -> bool:
-    """Return whether the comment is about the text's project. If `is_alone`, it doesn't need to say so."""
-    found = _project_in(comment.body)
-    return found == _project_in(text) or (is_alone and not found)
+    """Return whether the comment is about the text's project. If `is_alone`, it doesn't need to say so.
+
+    The text itself names none only in the specification's view, if there is no other project.
+    """
+    found, own = _project_in(comment.body), _project_in(text)
+    return found == own or not own or (is_alone and not found)
 
 
 @dataclass(slots=True)
