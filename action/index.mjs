@@ -4003,8 +4003,44 @@ async function withHead3(job, prNumber2, sender) {
   }
 }
 
+// src/queue.ts
+var Queue = class {
+  constructor(atOnce) {
+    this.atOnce = atOnce;
+  }
+  atOnce;
+  #running = 0;
+  #waiting = [];
+  #idle = [];
+  /** Run this task when its turn comes. The task must not reject. */
+  add(task) {
+    this.#waiting.push(task);
+    this.#next();
+  }
+  /** Wait until all tasks are done. */
+  idle() {
+    return new Promise((resolve2) => {
+      this.#idle.push(resolve2);
+      this.#next();
+    });
+  }
+  #next() {
+    while (this.#running < this.atOnce) {
+      const task = this.#waiting.shift();
+      if (!task) break;
+      this.#running += 1;
+      void task().finally(() => {
+        this.#running -= 1;
+        this.#next();
+      });
+    }
+    if (this.#running === 0) for (const resolve2 of this.#idle.splice(0)) resolve2();
+  }
+};
+
 // src/description.ts
 var MAX_IMAGES = 50;
+var CONCURRENT_QUESTIONS = 8;
 var TIMEOUT_SECONDS2 = 2;
 var CODE = /^[ \t>]*(`{3,}(?![^\n]*`)|~{3,})[^\n]*(?:\n(?![ \t>]*\1)[^\n]*)*(?:\n[^\n]*)?|(?<!`)(`+)(?!`)(?:[^\n]|\n(?!\s*\n))*?(?<!`)\2(?!`)/.source;
 var PATH = /\/i\/[0-9a-f]{32}\.[a-z0-9.]+\?exp=[0-9]+&(?:amp;)?token=[A-Za-z0-9_.-]+/.source;
@@ -4040,52 +4076,20 @@ async function cleanDescription(forge, prNumber2) {
 }
 async function findDeleted(addresses) {
   const deleted = /* @__PURE__ */ new Set();
-  for (const address2 of addresses) {
-    const signal = AbortSignal.timeout(TIMEOUT_SECONDS2 * 1e3);
-    const asked = { method: "HEAD", redirect: "manual", signal };
-    const reply = await fetch(address2.replaceAll("&amp;", "&"), asked).catch(() => void 0);
-    if (reply?.status === 410) deleted.add(address2);
-  }
+  const queue = new Queue(CONCURRENT_QUESTIONS);
+  for (const address2 of addresses)
+    queue.add(async () => {
+      const signal = AbortSignal.timeout(TIMEOUT_SECONDS2 * 1e3);
+      const asked = { method: "HEAD", redirect: "manual", signal };
+      const reply = await fetch(address2.replaceAll("&amp;", "&"), asked).catch(() => void 0);
+      if (reply?.status === 410) deleted.add(address2);
+    });
+  await queue.idle();
   return deleted;
 }
 function addressIn(groups) {
   return groups.filter((group) => group !== void 0).at(-1) ?? "";
 }
-
-// src/queue.ts
-var Queue = class {
-  constructor(atOnce) {
-    this.atOnce = atOnce;
-  }
-  atOnce;
-  #running = 0;
-  #waiting = [];
-  #idle = [];
-  /** Run this task when its turn comes. The task must not reject. */
-  add(task) {
-    this.#waiting.push(task);
-    this.#next();
-  }
-  /** Wait until all tasks are done. */
-  idle() {
-    return new Promise((resolve2) => {
-      this.#idle.push(resolve2);
-      this.#next();
-    });
-  }
-  #next() {
-    while (this.#running < this.atOnce) {
-      const task = this.#waiting.shift();
-      if (!task) break;
-      this.#running += 1;
-      void task().finally(() => {
-        this.#running -= 1;
-        this.#next();
-      });
-    }
-    if (this.#running === 0) for (const resolve2 of this.#idle.splice(0)) resolve2();
-  }
-};
 
 // src/expire.ts
 var CONCURRENT_PURGES = 8;

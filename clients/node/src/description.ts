@@ -1,10 +1,12 @@
 /** Replace deleted screenshots in a pull request's description, where agents and people paste them. */
 import { messageOf, PrshotsError } from "./errors.js";
 import type { Forge } from "./forges/forge.js";
+import { Queue } from "./queue.js";
 import { message } from "./statements.js";
 
 /** How many addresses to ask. Others stay. */
 const MAX_IMAGES = 50;
+const CONCURRENT_QUESTIONS = 8;
 const TIMEOUT_SECONDS = 2;
 
 /** A fenced block, and inline code. */
@@ -55,12 +57,15 @@ export async function cleanDescription(
 /** Ask each address, without a token: only the service knows that an image has become a baseline. */
 async function findDeleted(addresses: string[]): Promise<Set<string>> {
   const deleted = new Set<string>();
-  for (const address of addresses) {
-    const signal = AbortSignal.timeout(TIMEOUT_SECONDS * 1000);
-    const asked = { method: "HEAD", redirect: "manual", signal } as const;
-    const reply = await fetch(address.replaceAll("&amp;", "&"), asked).catch(() => undefined);
-    if (reply?.status === 410) deleted.add(address);
-  }
+  const queue = new Queue(CONCURRENT_QUESTIONS);
+  for (const address of addresses)
+    queue.add(async () => {
+      const signal = AbortSignal.timeout(TIMEOUT_SECONDS * 1000);
+      const asked = { method: "HEAD", redirect: "manual", signal } as const;
+      const reply = await fetch(address.replaceAll("&amp;", "&"), asked).catch(() => undefined);
+      if (reply?.status === 410) deleted.add(address);
+    });
+  await queue.idle();
   return deleted;
 }
 

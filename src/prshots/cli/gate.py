@@ -65,8 +65,8 @@ def gate(
         number = pr or job.pr_number
     else:
         head = current_head(os.environ, pr, with_options, say)
-        number = head.job.pr_number if reason else head.pr_number
-        job = head.job if commit else with_head(head.job, number or 0, say)
+        number = head.pr_number
+        job = head.job if commit else with_head(head.job, number, say)
     if reason:
         commit = options.commit(commit, job)
     else:

@@ -1,9 +1,11 @@
 """Replace deleted screenshots in a pull request's description, where agents and people paste them."""
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from html import unescape
+from itertools import compress
 
 import httpx
 
@@ -14,6 +16,7 @@ from prshots.forges import Forge
 MAX_IMAGES = 50
 """How many addresses to ask. Others stay."""
 
+CONCURRENT_QUESTIONS = 8
 TIMEOUT_SECONDS = 2.0
 
 _FENCED = r"^[ \t>]*(`{3,}(?![^\n]*`)|~{3,})[^\n]*(?:\n(?![ \t>]*\1)[^\n]*)*(?:\n[^\n]*)?"
@@ -52,15 +55,16 @@ def clean_description(forge: Forge, pr_number: int) -> tuple[int, str]:
     return len(deleted), ""
 
 
-def _find_deleted(addresses: Iterable[str]) -> set[str]:
+def _find_deleted(addresses: Collection[str]) -> set[str]:
     """Ask each address, without a token: only the service knows that an image has become a baseline."""
-    deleted = set()
-    with httpx.Client(timeout=TIMEOUT_SECONDS) as client:
-        for address in addresses:
-            with suppress(httpx.HTTPError, httpx.InvalidURL):
-                if client.head(unescape(address)).status_code == httpx.codes.GONE:
-                    deleted.add(address)
-    return deleted
+
+    def is_deleted(address: str) -> bool:
+        with suppress(httpx.HTTPError, httpx.InvalidURL):
+            return client.head(unescape(address)).status_code == httpx.codes.GONE
+        return False
+
+    with httpx.Client(timeout=TIMEOUT_SECONDS) as client, ThreadPoolExecutor(CONCURRENT_QUESTIONS) as threads:
+        return set(compress(addresses, threads.map(is_deleted, addresses)))
 
 
 def _address_in(part: re.Match[str]) -> str:
