@@ -29,6 +29,9 @@ class Gitea(IssueForge):
         # they will be linked as in the other lists.
         return map(self._comment, self._api.entries(self._comments(pr_number), {}))
 
+    def _described(self, pr_number: int) -> str:
+        return f"{self._path_of(self._repository)}/issues/{pr_number}"  # the same scope as the comment
+
     def reviews(self, pr_number: int) -> Iterator[Comment]:
         address = f"{self._pulls}/{pr_number}/reviews"
         for review in self._api.entries(address, {"limit": "50"}):
