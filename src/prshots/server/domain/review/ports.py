@@ -30,8 +30,8 @@ class ReviewRecords(Protocol):
         comparison or images of the pull request.
         """
 
-    async def skip(self, project_id: str, pr_number: int, commit_sha: str, now: int) -> None:
-        """Remember that this commit takes no screenshots, if the pull request has had any."""
+    async def skip(self, project_id: str, pr_number: int, commit_sha: str, now: int) -> bool:
+        """Remember that this commit takes no screenshots. Return False if the pull request never had any."""
 
     async def notice(self, project_id: str, pr_number: int) -> int:
         """Return a number that rises when a pair that nobody has seen comes after a decision. 0 before."""

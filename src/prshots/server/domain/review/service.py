@@ -6,7 +6,7 @@ from dataclasses import replace
 from urllib.parse import urlsplit
 
 from prshots.contract.errors import ConflictError, ForbiddenError, NotFoundError
-from prshots.contract.gates import describe_gate
+from prshots.contract.gates import STATUS_NAME, describe_gate
 from prshots.contract.replies import (
     NOT_COMPARED,
     Comparison,
@@ -133,11 +133,17 @@ class Reviews:
 
         The gate passes for this project, unless another run has compared screenshots of the commit.
         """
-        await self._records.skip(project.id, pr_number, commit_sha.lower(), self._now())
+        takes_part = await self._records.skip(project.id, pr_number, commit_sha.lower(), self._now())
         self._on_decided()
         skipped = replace(SKIPPED, words=message("skipped", reason=reason))
         own = await self._of_commit(project, pr_number, commit_sha) or skipped
-        return await self._pull_gate(project, pr_number, own, commit_sha)
+        gate = await self._pull_gate(project, pr_number, own, commit_sha)
+        if takes_part:
+            return gate
+        # The others don't know of this project. A sole other one posts only `prshots`, so it would never
+        # renew a status of its own name.
+        own_names = {STATUS_NAME, f"{STATUS_NAME}/{project.name}"}
+        return replace(gate, statuses=[each for each in gate.statuses if each.context in own_names])
 
     async def siblings(self, project: Project, pr_number: int) -> int:
         """Return how many other projects take part in the pull request."""

@@ -147,16 +147,18 @@ class SqlReviews:
         rows = await self._database.rows(PARTICIPANTS, project_id=project.id, pr_number=pr_number)
         return [(project_from(row[:-1]), row.skipped_commit or "") for row in rows]
 
-    async def skip(self, project_id: str, pr_number: int, commit_sha: str, now: int) -> None:
+    async def skip(self, project_id: str, pr_number: int, commit_sha: str, now: int) -> bool:
         of_pull = equal(pulls, project_id=project_id, pr_number=pr_number)
         skipping = sa.update(pulls).where(*of_pull).values(skipped_commit=commit_sha)
 
-        def skip(connection: sa.Connection) -> None:
+        def skip(connection: sa.Connection) -> bool:
             lock_pull(connection, project_id, pr_number)
-            if connection.execute(skipping).rowcount:
+            is_known = connection.execute(skipping).rowcount > 0
+            if is_known:
                 mark_due(connection, project_id, pr_number, now)
+            return is_known
 
-        await self._database.write(skip)
+        return await self._database.write(skip)
 
     async def notice(self, project_id: str, pr_number: int) -> int:
         of_pull = equal(asked_pairs, project_id=project_id, pr_number=pr_number)
