@@ -16,7 +16,14 @@ from prshots.server.domain.comparison.models import (
     ShotResult,
     StoredComparison,
 )
-from prshots.server.domain.outbox.models import Attempt, Claim, Connection, DeliveryKind, FailingDelivery
+from prshots.server.domain.outbox.models import (
+    Attempt,
+    Check,
+    Claim,
+    Connection,
+    DeliveryKind,
+    FailingDelivery,
+)
 from support.contract_stores import Stores
 from support.stores_and_records import DAY, NOW
 
@@ -162,7 +169,10 @@ async def test_a_failed_attempt_is_shown_until_one_succeeds(here: Stores) -> Non
     await here.outbox.finish(claimed, [failed, Attempt(comment)], NOW)
     expected = FailingDelivery(PULL, STATUS, "refused", 1, NOW, NOW + 60)
     assert await here.outbox.failing(here.project.id, 10) == ([expected], 1)
-    assert await here.outbox.failing_of_pull(here.project.id, PULL) == [expected]
+    assert await here.outbox.of_pull(here.project.id, PULL) == (
+        Check("failing", ForgeKind.GITEA, "refused", "", ""),
+        [expected],
+    )
     assert await due(here, NOW + 59) == set()
 
     (status,) = (claimed := await claim(here, now=NOW + 60)).due

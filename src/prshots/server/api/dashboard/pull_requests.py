@@ -59,13 +59,13 @@ async def show_comparison(call: Call, project: Project, number: int) -> view_typ
     if stored is None:
         return {"comparison": None}
     reviewed = await call.services.reviews.of(project, stored)
-    failing = await call.services.outbox.failing_of_pull(project.id, number)
-    return {"comparison": views.comparison_view(stored, reviewed, failing, call.services.images)}
+    sent = await call.services.outbox.of_pull(project.id, number)
+    return {"comparison": views.comparison_view(stored, reviewed, call.services.images, *sent)}
 
 
 async def version_of_comparison(call: Call, project: Project, number: int) -> str | None:
     version = await call.services.reviews.version(project, number)
-    return version and f"{version} {await call.services.outbox.failing_of_pull(project.id, number)}"
+    return version and f"{version} {await call.services.outbox.of_pull(project.id, number)}"
 
 
 async def decide(call: Call, project: Project, number: int) -> Decided:

@@ -22,7 +22,7 @@ from prshots.server.domain.comparison.plan import closeups_of, has_diff, in_disp
 from prshots.server.domain.images.markdown import image_markdown
 from prshots.server.domain.images.models import SECONDS_PER_DAY, Image, PullRequestRecord, StagedImage
 from prshots.server.domain.images.service import Images
-from prshots.server.domain.outbox.models import Connection, FailingDelivery
+from prshots.server.domain.outbox.models import NO_CHECK, Check, Connection, FailingDelivery
 from prshots.server.domain.people.models import Group, Invitation, InvitationLink, Member, User
 from prshots.server.domain.projects.models import (
     DayOfUploads,
@@ -204,7 +204,11 @@ def failing_view(failing: FailingDelivery) -> view_types.FailingDeliveryView:
 
 
 def comparison_view(
-    stored: StoredComparison, reviewed: Reviewed, failing: Sequence[FailingDelivery], images: Images
+    stored: StoredComparison,
+    reviewed: Reviewed,
+    images: Images,
+    check: Check = NO_CHECK,
+    failing: Sequence[FailingDelivery] = (),
 ) -> view_types.ComparisonView:
     grouped = group_reviewed(stored, reviewed)
     return {
@@ -216,6 +220,7 @@ def comparison_view(
         "missing": stored.missing,
         "groups": grouped.groups,
         "gate": reviewed.gate,
+        "check": check,
         "outdated_notes": reviewed.outdated_notes,
         "outbox": [_view(view_types.FailureView, each) for each in failing],
         "shots": [

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from prshots.contract.forge_kinds import ForgeKind
 from prshots.server.domain.projects.models import Project
@@ -63,6 +63,8 @@ class Claim:
     pr_number: int
     holder: str
     due: Sequence[Due]
+    is_closed: bool = False
+    """Then what fails isn't tried again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +78,21 @@ class Attempt:
     sent: str = ""
     error: str = ""
     next_at: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """The pull request's status `prshots` on its forge, if the connection posts it."""
+
+    state: Literal["none", "sent", "waiting", "failing"]
+    forge: ForgeKind | None
+    error: str
+    posted: str
+    """The state that was sent: success, pending or failure."""
+    description: str
+
+
+NO_CHECK = Check("none", None, "", "", "")
 
 
 class FailingDelivery(NamedTuple):
