@@ -17,7 +17,14 @@ from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hin
 from prshots.contract import replies
 from prshots.contract.forge_kinds import ForgeKind
 from prshots.contract.limits import Policy
-from prshots.contract.replies import ComparisonState, GateState, GroupKind, ReviewState, Verdict
+from prshots.contract.replies import (
+    CommitState,
+    ComparisonState,
+    GateState,
+    GroupKind,
+    ReviewState,
+    Verdict,
+)
 from prshots.server.api import login
 from prshots.server.api.dashboard import view_types
 from prshots.server.domain.audit.models import Action, ActorKind
@@ -42,6 +49,7 @@ _ENUMS = (
     GroupKind,
     ReviewState,
     GateState,
+    CommitState,
     ForgeKind,
     DeliveryKind,
     Event,
@@ -52,6 +60,7 @@ _REPLIES = (
     replies.Pin,
     replies.Review,
     replies.OutdatedNote,
+    replies.GateStatus,
     replies.Gate,
     replies.Decided,
     replies.CloseUp,
@@ -94,7 +103,9 @@ def _interface(view: type) -> str:
                 case ast.Expr(ast.Constant(str(text))):
                     lines.append(f"  /** {inspect.cleandoc(text)} */")
             field = statement.target.id
-            lines.append(f"  {field}: {_typescript(types[field])};")
+            # With a plain default, a reply has the field only if its value differs: see prshots.contract.replies.
+            has_default = statement.value is not None and not isinstance(statement.value, ast.Call)
+            lines.append(f"  {field}{'?' if has_default else ''}: {_typescript(types[field])};")
     if about := ast.get_docstring(node):
         lines.insert(0, f"/** {about} */")
     return "\n".join([*lines, "}\n"])
