@@ -55,6 +55,7 @@ export type ComparisonState = "running" | "compared" | "no_baseline" | "incomple
 export type GroupKind = "removed" | "single" | "same_pixels" | "inserted" | "new" | "recolored";
 export type ReviewState = "open" | "approved" | "rejected" | "not_needed" | "quarantined" | "seen_before";
 export type GateState = "passed" | "waiting" | "rejected" | "blocked";
+export type CommitState = "success" | "pending" | "failure";
 export type ForgeKind = "github" | "gitlab" | "gitea" | "bitbucket";
 export type DeliveryKind = "status" | "comment";
 export type Event = "compared" | "decided" | "gate" | "expired" | "quota" | "test";
@@ -100,6 +101,14 @@ export interface OutdatedNote {
   pin: Pin | null;
 }
 
+/** A commit status to post on the forge. */
+export interface GateStatus {
+  /** `prshots` for the pull request as a whole, `prshots/<project>` for a project of several. */
+  context: string;
+  state: CommitState;
+  description: string;
+}
+
 /** Whether the pull request may be merged as far as its screenshots are concerned. */
 export interface Gate {
   state: GateState;
@@ -107,6 +116,8 @@ export interface Gate {
   open: number;
   /** Why it is blocked: `running`, `incomplete`, `failed`, `no_baseline` or `not_compared`. Else empty. */
   reason: string;
+  /** What to post on the commit: all of them, and nothing else. Not present in the reply to a decision. */
+  statuses?: GateStatus[];
 }
 
 /** The reply to decisions. */
@@ -491,6 +502,16 @@ export interface ProjectDeletion {
   remaining: number;
 }
 
+/** The pull request's status `prshots` on its forge, if the connection posts it. */
+export interface Check {
+  state: "none" | "sent" | "waiting" | "failing";
+  forge: ForgeKind | null;
+  error: string;
+  /** The state that was sent: success, pending or failure. */
+  posted: string;
+  description: string;
+}
+
 export interface PullRequest {
   pr_number: number;
   images: number;
@@ -606,6 +627,7 @@ export interface Comparison extends ComparisonSummary {
   /** In the order to review them. */
   groups: ShotGroup[];
   gate: Gate;
+  check: Check;
   outdated_notes: OutdatedNote[];
   outbox: Failure[];
   /** Changed shots first, then moved, new, removed, failed and unchanged ones, each in natural order. */

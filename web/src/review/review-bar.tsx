@@ -6,6 +6,7 @@ import { shotId } from "../gallery/shot-key";
 import { formatCount, formatNumber } from "../lib/format";
 import type { Gate } from "../lib/types";
 import { Button, Menu, MoreIcon } from "../ui";
+import { describeCheck } from "./check";
 import { ReviewLabel } from "./review-label";
 import { countReviews, describeLeft, isDecidable, isOpen, type Note, openInGroup } from "./reviews";
 import type { ReviewDesk } from "./use-review-desk";
@@ -161,10 +162,12 @@ export function DecideButtons({
 
 function Left({ desk, gate }: Pick<Props, "desk" | "gate">) {
   const counts = countReviews(desk.shots);
+  const isDone = gate.state === "passed" && counts.total > 0 && counts.open + counts.rejected === 0;
   return (
     <p class="review-left" role="status">
       {counts.total > 0 && <meter aria-hidden="true" max={counts.total} value={counts.total - counts.open} />}
       {describeLeft(gate, counts)}
+      {isDone && desk.check && ` ${describeCheck(desk.check)}`}
       {!desk.canDecide && <span class="quiet"> Only reviewers can decide.</span>}
     </p>
   );
