@@ -1,6 +1,5 @@
 """Statuses and comments arrive at the forge, whatever happens between the decision and the forge."""
 
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

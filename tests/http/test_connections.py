@@ -202,9 +202,12 @@ class TestConnecting:
             said = refusal(connect(owner, project, **of_github, token=token))
             assert f"can read octocat/shop but can't set commit statuses: {why}. In GitHub Actions" in said
         for look_alike in (GitLabLookAlike(), BitbucketLookAlike()):
-            with look_alike, forge_at(look_alike, look_alike.no_status_token) as forge:
-                with pytest.raises(ForgeRefusedError, match="can't set commit statuses: .*[Nn]eeds"):
-                    forge.check()
+            with (
+                look_alike,
+                forge_at(look_alike, look_alike.no_status_token) as forge,
+                pytest.raises(ForgeRefusedError, match=r"can't set commit statuses: .* needs"),
+            ):
+                forge.check()
         assert owner.get_json(f"/projects/{project}/connection") == {"connection": None}
 
     @pytest.mark.parametrize(
