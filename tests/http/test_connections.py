@@ -21,11 +21,14 @@ from joserfc.jwk import RSAKey
 from prshots.cli.common import run_with
 from prshots.contract.errors import ForgeError, ForgeRefusedError, KeysError, UnreachableError
 from prshots.contract.forge_kinds import ForgeKind
+from prshots.contract.gates import CommitStatus
+from prshots.contract.replies import CommitState
 from prshots.forges import deadline, forge_api
 from prshots.forges.deadline import closing_at_deadline, deadline_after
 from prshots.forges.gitea import Gitea
 from prshots.server import wiring
-from prshots.server.adapters.forges import public_addresses
+from prshots.server.adapters.forges import delivery, public_addresses
+from prshots.server.adapters.forges.delivery import Deliveries
 from prshots.server.adapters.forges.forge_opener import ForgeOpener
 from prshots.server.adapters.forges.github_app import PERMISSIONS, GitHubApp
 from prshots.server.adapters.forges.public_addresses import PublicTransport
@@ -493,6 +496,21 @@ class TestGitHubApp:
         assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
         assert named in done.stderr
         assert "secret-pem" not in done.stderr
+
+
+class TestBudget:
+    async def test_a_connection_that_used_up_its_requests_waits(
+        self, shop: Service, gitea: GiteaLookAlike, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        with ThreadPoolExecutor(1) as thread:  # commands run their own event loop
+            connection = thread.submit(store, shop, gitea).result()
+        monkeypatch.setattr(delivery, "REQUESTS_PER_HOUR", 3)
+        deliveries, status = Deliveries(forges_of(shop)), CommitStatus(CommitState.SUCCESS, "", "")
+        for used_up in ([], [], [], [], [connection.project_id]):
+            assert list(deliveries.exhausted()) == used_up
+            await deliveries.set_status(connection, 11, secrets.token_hex(20), status, 10)
+        deliveries._requests._clock = lambda: time.monotonic() + 3600
+        assert list(deliveries.exhausted()) == []
 
 
 class TestDoctor:

@@ -6,16 +6,12 @@ from collections.abc import Callable
 
 from prshots.server.bounded_cache import BoundedCache
 
-HALF_LIFE_SECONDS = 60.0
-"""After this long, time that was used counts half."""
-
 REMEMBERED_OWNERS = 10_000
 
 
 class UsedTime:
-    def __init__(
-        self, clock: Callable[[], float] = time.monotonic, half_life: float = HALF_LIFE_SECONDS
-    ) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic, half_life: float = 60.0) -> None:
+        """After the half-life in seconds, time that was used counts half."""
         self._clock, self._half_life = clock, half_life
         self._used: BoundedCache[str, tuple[float, float]] = BoundedCache(REMEMBERED_OWNERS)
 

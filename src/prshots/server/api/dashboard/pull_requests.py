@@ -60,7 +60,7 @@ async def show_comparison(call: Call, project: Project, number: int) -> view_typ
         return {"comparison": None}
     reviewed = await call.services.reviews.of(project, stored)
     sent = await call.services.outbox.of_pull(project.id, number)
-    return {"comparison": views.comparison_view(stored, reviewed, call.services.images, *sent)}
+    return {"comparison": views.comparison_view(stored, reviewed, call.services.images, sent)}
 
 
 async def version_of_comparison(call: Call, project: Project, number: int) -> str | None:

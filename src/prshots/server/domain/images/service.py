@@ -148,8 +148,8 @@ class Images:
         if not await self._records.describe_pull(project.id, described):
             raise errors.NotFoundError("not found")
         if described.repository and not project.repository:
-            keyless_token_id = access.token_id if access.is_keyless else ""
-            await self._projects.set_repository(project.id, described.repository, keyless_token_id)
+            token_id = access.token_id if access.is_keyless else ""
+            await self._projects.set_repository(project.id, described.repository, token_id)
         return Described(described.pr_number, self.dashboard_url_of(project, described.pr_number))
 
     async def before_of(self, image: Image) -> Image | None:

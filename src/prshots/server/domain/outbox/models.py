@@ -64,7 +64,6 @@ class Claim:
     holder: str
     due: Sequence[Due]
     is_closed: bool = False
-    """Then what fails isn't tried again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,3 +103,6 @@ class FailingDelivery(NamedTuple):
     attempts: int
     first_due_at: int
     next_at: int | None
+
+
+PullDeliveries = tuple[Check, list[FailingDelivery]]

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 from prshots.contract.comments import Marker
 from prshots.contract.gates import CommitStatus
 from prshots.contract.replies import SizedComment
-from prshots.server.domain.outbox.models import Attempt, Check, Claim, Connection, FailingDelivery
+from prshots.server.domain.outbox.models import Attempt, Claim, Connection, FailingDelivery, PullDeliveries
 
 
 class ConnectionRecords(Protocol):
@@ -56,9 +56,7 @@ class OutboxRecords(Protocol):
         """
 
     async def claim(self, project_id: str, pr_number: int, holder: str, now: int, until: int) -> Claim | None:
-        """Lease a pull request to this holder, until then. Return what is due, without what must wait.
-
-        A comment waits until no other pull request of the project has a status due.
+        """Lease a pull request to this holder, until then. Return what is due: comments after all statuses.
 
         Return None if someone else holds it, or if the project has no connection. If the lease ends before
         `finish`, everything that was due is due again, and nothing counts as sent, because it may have been.
@@ -81,7 +79,7 @@ class OutboxRecords(Protocol):
     async def failing(self, project_id: str, limit: int) -> tuple[list[FailingDelivery], int]:
         """Return what fails, newest pull requests first, and how much of the project waits."""
 
-    async def of_pull(self, project_id: str, pr_number: int) -> tuple[Check, list[FailingDelivery]]: ...
+    async def of_pull(self, project_id: str, pr_number: int) -> PullDeliveries: ...
 
 
 WriteComment = Callable[[int, Marker], Coroutine[Any, Any, SizedComment]]

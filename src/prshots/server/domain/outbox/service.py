@@ -8,7 +8,7 @@ its lease ends.
 import asyncio
 import secrets
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable
 from functools import partial
 
 from prshots.contract.errors import PrshotsError, UnreachableError
@@ -59,7 +59,7 @@ class Outbox:
         self._on_failed = on_failed
         self._clock = clock
         self._loop = DeliveryLoop(
-            due=self._due,
+            due=lambda now, busy, limit: records.due(now, {*busy, *forges.exhausted()}, limit),
             send=lambda pull: self._send(*pull),
             limits=lambda pull: {pull[0]: OF_PROJECT},
             most=AT_ONCE,
@@ -69,9 +69,6 @@ class Outbox:
             clock=clock,
         )
         self.start, self.close = self._loop.start, self._loop.close
-
-    async def _due(self, now: int, busy: Collection[str], limit: int) -> Sequence[tuple[str, int]]:
-        return await self._records.due(now, {*busy, *self._forges.exhausted()}, limit)
 
     async def _send(self, project_id: str, pr_number: int) -> None:
         """Send what is due for a pull request. If this fails, the lease ends by itself."""

@@ -74,9 +74,6 @@ _OF_CONNECTED = (
 _IS_OPEN = sa.or_(_ROW.due_at.is_not(None), _HAS_FAILED)
 """Written exactly like the condition of an index."""
 
-_POSTED = re.compile(rf"^\S+ (\w+) {STATUS_NAME}: (.*)$", re.MULTILINE)
-"""The line of the pull request's status among those that were sent."""
-
 
 class SqlOutbox:
     def __init__(self, database: Database) -> None:
@@ -158,7 +155,7 @@ def _read_check(row: Any) -> Check:  # noqa: ANN401 - a row of the table
     forge = ForgeKind(row.forge)
     if row.error or row.due_at is not None:
         return Check("failing" if row.error else "waiting", forge, row.error, "", "")
-    posted = _POSTED.search(row.sent)
+    posted = re.search(rf"^\S+ (\w+) {STATUS_NAME}: (.*)$", row.sent, re.MULTILINE)
     return Check("sent", forge, "", posted[1], posted[2]) if posted else NO_CHECK
 
 

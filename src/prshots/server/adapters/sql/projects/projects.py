@@ -56,7 +56,6 @@ _TRUST_OF_TOKEN = (
     .join(tokens, tokens.c.trust_id == trusts.c.id)
     .where(tokens.c.id == bindparam("token_id"))
 )
-_OF_STATUSES = {"name", "repository", "review_verdicts"}
 REVIEWED_AGAIN = 100
 """For how many pull requests one of these changes the commit statuses at once."""
 
@@ -101,7 +100,7 @@ class SqlProjects:
             if changed:
                 about = {"project_id": project.id, "target": project.name}
                 record(connection, Action.PROJECT_CHANGED, **about, details=changed)
-            if not changed.keys().isdisjoint(_OF_STATUSES):
+            if changed.keys() & {"name", "repository", "review_verdicts"}:
                 mark_newest_due(connection, project.id, REVIEWED_AGAIN, now)
 
         with conflict_as(_name_taken(project)):
