@@ -10,8 +10,8 @@ test.each<[Partial<Check>, string]>([
   [{ forge: "gitea" }, "The check on the forge is green."],
   [{ state: "waiting", forge: "gitlab", posted: "" }, "The check on GitLab is being updated."],
   [
-    { state: "failing", posted: "", error: "GitHub refused the token" },
-    "The check on GitHub was not updated: GitHub refused the token",
+    { state: "failing", posted: "", error: "GitHub refused the token: it is wrong. Use another one" },
+    "The check on GitHub was not updated: GitHub refused the token: it is wrong.",
   ],
   [
     { posted: "pending", description: "web: 2 screenshots to review" },
