@@ -104,7 +104,7 @@ def _interface(view: type) -> str:
                 case ast.Expr(ast.Constant(str(text))):
                     lines.append(f"  /** {inspect.cleandoc(text)} */")
             field = statement.target.id
-            # With a plain default, a reply has the field only if its value differs: see prshots.contract.replies.
+            # A field with a plain default is only in the JSON if its value differs: see contract/replies.py.
             has_default = statement.value is not None and not isinstance(statement.value, ast.Call)
             lines.append(f"  {field}{'?' if has_default else ''}: {_typescript(types[field])};")
     if about := ast.get_docstring(node):

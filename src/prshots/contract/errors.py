@@ -231,7 +231,7 @@ class WrongAddressError(CallError):
 class ForgeError(CallError):
     """The forge (GitHub, GitLab, …) failed."""
 
-    def __init__(self, words: str, *, is_final: bool = False) -> None:
+    def __init__(self, words: str = "", *, is_final: bool = False) -> None:
         super().__init__(words)
         self.is_final = is_final
 
