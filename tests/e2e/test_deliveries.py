@@ -218,7 +218,7 @@ def test_two_projects_of_a_repository_agree_on_its_check(service: Service, forge
     def last(context: str) -> tuple[str, str]:
         return [(state, words) for state, words, _ in forge.statuses(HEAD, context)][-1]
 
-    wait_until(lambda: web.has_arrived(PULL) and mobile.has_arrived(PULL), lambda: forge.statuses(HEAD))
+    wait_until(lambda: web.has_arrived(PULL) and mobile.has_arrived(PULL), lambda: str(forge.statuses(HEAD)))
     assert last("prshots") == ("pending", f"{web.name}: 2 screenshots to review")
     assert last(f"prshots/{mobile.name}") == PASSED
     assert last(f"prshots/{web.name}") == WAITING
@@ -232,7 +232,7 @@ def test_two_projects_of_a_repository_agree_on_its_check(service: Service, forge
     }
 
     approve(web, shots)
-    wait_until(lambda: web.has_arrived(PULL) and mobile.has_arrived(PULL), lambda: forge.statuses(HEAD))
+    wait_until(lambda: web.has_arrived(PULL) and mobile.has_arrived(PULL), lambda: str(forge.statuses(HEAD)))
     assert {last(context) for context in ("prshots", f"prshots/{web.name}", f"prshots/{mobile.name}")} == {
         PASSED
     }
