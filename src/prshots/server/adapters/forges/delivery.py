@@ -74,7 +74,7 @@ class Deliveries:
 
     async def _send(self, connection: Connection, seconds: float, send: Callable[[Forge], None]) -> None:
         """Send in a thread. Waits for its end, even if it overruns: only then is its result known."""
-        until = time.monotonic() + seconds
+        until, loop = time.monotonic() + seconds, asyncio.get_running_loop()
 
         def run() -> None:
             if (left := until - time.monotonic()) <= 0:
@@ -83,9 +83,9 @@ class Deliveries:
                 try:
                     send(forge)
                 finally:
-                    self._requests.add(connection.project_id, forge.requests)
+                    loop.call_soon_threadsafe(self._requests.add, connection.project_id, forge.requests)
 
-        await asyncio.get_running_loop().run_in_executor(self._threads, run)
+        await loop.run_in_executor(self._threads, run)
 
 
 def _complete_sha(forge: Forge, pr_number: int, commit_sha: str) -> str:
