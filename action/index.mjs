@@ -417,7 +417,7 @@ var CONTRACT = {
     "gate_blocked": "The screenshots can't be reviewed yet",
     "gate_blocked_running": "The comparison is still running",
     "gate_blocked_incomplete": "Some screenshots are missing in this run",
-    "gate_blocked_failed": "The comparison failed",
+    "gate_blocked_failed": "Some screenshots can't be compared",
     "gate_blocked_no_baseline": "The base branch has no baselines yet",
     "gate_blocked_not_compared": "The newest commit is not compared yet",
     "gate_line": "{state}: {words}",
@@ -1547,7 +1547,7 @@ function safeMarkdown(text2) {
   return breakCommands(text2.replace(CONTROLS, ""));
 }
 function safeJson(text2) {
-  return text2.replace(/#(?=#)|[\x7f-\x9f]/g, (character) => {
+  return text2.replace(/#(?=#)|[\x7f-\x9f\u2028\u2029]/g, (character) => {
     const code = character.charCodeAt(0).toString(16).padStart(4, "0");
     return `\\u${code}`;
   });

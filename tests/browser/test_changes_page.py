@@ -37,6 +37,10 @@ def names(page: Page) -> Locator:
     return page.locator(".pair-name")
 
 
+def review_bar(page: Page) -> Locator:
+    return page.get_by_role("region", name="Review", exact=True)
+
+
 def viewer(page: Page) -> Locator:
     return page.locator("dialog.pair-viewer")
 
@@ -44,14 +48,14 @@ def viewer(page: Page) -> Locator:
 def test_the_page_opens_on_the_changes_and_filters_them(page: Page, shop: Shop) -> None:
     page.goto(shop.page())
     expect(page.get_by_role("link", name="Changes 6", exact=True)).to_have_attribute("aria-current", "page")
-    expect(names(page)).to_have_text(["gone", "banner", "step-2", "step-10", "added", "cut"])
+    expect(names(page)).to_have_text(["cut", "gone", "banner", "step-2", "step-10", "added"])
     counts = "7 screenshots: 2 changed, 1 moved, 1 new, 1 removed, 1 could not be compared, 1 unchanged"
     expect(page.locator(".pull-facts")).to_contain_text(counts)
     expect(page.get_by_text(f"commit {sha('push')[:7]} with 6 screenshots on the right")).to_be_visible()
     sheet = page.locator(".sheet")
     expect(sheet).to_contain_text("Moved 24 px down")
     expect(sheet).to_contain_text("Not on main")
-    expect(page.locator(".pair").last).to_contain_text("Cannot be decoded")
+    expect(page.locator(".pair").first).to_contain_text("Cannot be decoded")
     for side in ("Before", "After"):
         loaded(page.locator(".pair").filter(has_text="step-2").get_by_role("img", name=side))
     page.get_by_role("navigation", name="Groups").get_by_role("link", name="New 1").click()
@@ -59,7 +63,9 @@ def test_the_page_opens_on_the_changes_and_filters_them(page: Page, shop: Shop) 
     expect(page.locator(".group[data-current] h2")).to_be_focused()
     page.reload()
     expect(page.locator(".group[data-current] h2")).to_be_in_viewport()
+    expect(page.get_by_text("No such group")).to_have_count(0)
     page.goto(shop.page(query="?group=unknown"))
+    expect(page.get_by_text("No such group")).to_be_visible()
     expect(names(page)).to_have_count(6)
     page.get_by_role("link", name="Unchanged 1").click()
     expect(names(page)).to_have_text(["same"])
@@ -79,11 +85,11 @@ def test_the_page_opens_on_the_changes_and_filters_them(page: Page, shop: Shop) 
 def test_the_viewer_shows_a_pair_in_four_modes_with_keys_alone(page: Page, shop: Shop) -> None:
     page.goto(shop.page())
     expect(names(page)).to_have_count(6)
-    for _ in range(3):
+    for _ in range(4):
         page.keyboard.press("n")
     page.keyboard.press("Enter")
     opened = viewer(page)
-    expect(opened).to_contain_text("3 of 6")
+    expect(opened).to_contain_text("4 of 6")
     before, after = opened.get_by_role("img", name="step-2: before"), opened.get_by_role("img", name="after")
     loaded(before)
     loaded(after)
@@ -130,13 +136,12 @@ def test_the_viewer_shows_a_pair_in_four_modes_with_keys_alone(page: Page, shop:
     page.keyboard.press("l")
     expect(history).to_have_count(0)
     opened.get_by_role("complementary", name="Changes").get_by_role("button", name="step-10").click()
-    expect(opened).to_contain_text("4 of 6")
+    expect(opened).to_contain_text("5 of 6")
     page.keyboard.press("l")
     page.keyboard.press("p")
     page.keyboard.press("n")
-    expect(opened).to_contain_text("4 of 6")
-    for _ in range(2):
-        page.keyboard.press("j")
+    expect(opened).to_contain_text("5 of 6")
+    page.keyboard.press("j")
     expect(opened).to_contain_text("6 of 6")
     page.keyboard.press("Escape")
     expect(opened).to_have_count(0)
@@ -200,20 +205,25 @@ class TestStates:
         page.get_by_role("link", name="Changes 1").click()
         expect(names(page)).to_have_text(["banner"])
         expect(page.get_by_text("This run lacks 5 screenshots of its base.")).to_be_visible()
+        expect(review_bar(page)).to_contain_text(
+            re.compile("Some screenshots are missing in this run.*1 of 1 to review")
+        )
         shop.push(8, "more", step2=RED)
         expect(
-            page.get_by_text(f"The screenshots of {sha('more')[:7]} are not compared yet.")
+            page.get_by_text(f"The screenshots of {sha('more')[:7]} are not compared yet. Wait for the job")
         ).to_be_visible()
+        expect(review_bar(page)).to_contain_text("The newest commit is not compared yet")
         page.goto(f"/projects/{shop.id}")
         expect(page.get_by_text("Newest commit not compared yet")).to_be_visible()
 
-    def test_a_base_that_is_not_an_ancestor_is_marked(self, page: Page, shop: Shop) -> None:
+    def test_a_base_outside_the_history_is_said_and_needs_a_decision(self, page: Page, shop: Shop) -> None:
         shop.push(9, "push", banner=RED)
         shop.compare(9, "push", "elsewhere", complete=True)
         page.goto(shop.page(9))
         expect(page.locator(".pair")).to_contain_text(
-            "Compared with the newest baseline of main, not an ancestor"
+            "Compared with the newest of main, because no commit that the job listed has it"
         )
+        expect(review_bar(page)).to_contain_text("1 of 1 to review")
 
     def test_without_a_baseline_it_says_how_to_get_one(
         self, page: Page, ci: httpx.Client, project: str
@@ -314,7 +324,7 @@ def test_every_page_passes_axe_and_fits_a_phone(
     page.set_viewport_size(NARROW)  # type: ignore[arg-type]
     page.goto(pairs[0])
     title = viewer(page).locator(".bar-title")
-    expect(title).to_contain_text(re.compile("step-2 320 . 240 3 of 6"))
+    expect(title).to_contain_text(re.compile("step-2 320 . 240 4 of 6"))
     expect(title).to_be_in_viewport(ratio=1)
 
 

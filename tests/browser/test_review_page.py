@@ -10,7 +10,7 @@ from playwright.sync_api import BrowserContext, Locator, Page, Route, expect
 from support.chromium import too_wide_for_a_phone, violations
 from support.connected_project import ConnectedForge
 from support.drawn_pages import drawn_page, sha
-from support.drawn_shop import RED, VIEWPORT, Shop, shop_with_baselines
+from support.drawn_shop import PLAIN, RED, VIEWPORT, Shop, shop_with_baselines
 from support.service import Service
 from support.signed_in_people import Person
 from support.waiting import wait_for
@@ -71,7 +71,7 @@ def test_approves_with_keys_until_nothing_is_left(page: Page, ann: Person, shop:
     page.keyboard.press("a")
     expect(bar(page)).to_contain_text("3 of 4 to review")
     expect(pair(page, "banner").locator("a")).to_be_focused()
-    expect(page.get_by_text("1 screenshot approved by ann")).to_be_visible()
+    expect(page.locator(".group.done")).to_have_text(re.compile("gone.*Approved by ann"))
     page.keyboard.press("Enter")
     viewer = page.locator("dialog.pair-viewer")
     expect(viewer.locator(".bar-title")).to_contain_text("banner")
@@ -86,7 +86,7 @@ def test_approves_with_keys_until_nothing_is_left(page: Page, ann: Person, shop:
     expect(page.locator(".pull-facts")).to_contain_text("Passed")
     page.reload()
     expect(bar(page)).to_contain_text(FINISHED)
-    expect(page.get_by_text("2 screenshots approved by ann")).to_be_visible()
+    expect(page.locator(".group.done").last).to_have_text(re.compile("step-1, step-2.*Approved by ann"))
     page.locator(".group.done").last.get_by_role("button", name="Show").click()
     expect(pair(page, "step-2")).to_contain_text(re.compile("Approved by ann.* · just now"))
     assert set(states(ann, shop, 1).values()) == {"approved", "passed"}
@@ -248,7 +248,7 @@ def test_a_failed_decision_is_taken_back_and_can_be_tried_again(page: Page, ann:
     page.unroute("**/decisions")
     bar(page).get_by_role("button", name="Try again").click()
     expect(bar(page)).to_contain_text("3 of 4 to review")
-    expect(page.get_by_text("1 screenshot approved by ann")).to_be_visible()
+    expect(page.locator(".group.done")).to_have_text(re.compile("banner.*Approved by ann"))
     wait_for(lambda: states(ann, shop, 5), lambda found: found["banner"] == "approved")  # the page is ahead
 
 
@@ -277,3 +277,150 @@ def test_a_quarantined_shot_is_folded_and_not_approved_with_the_others(
     expect(row).to_contain_text("Ends in 3 days: ")
     row.get_by_role("button", name="End").click()
     expect(page.get_by_text("Nothing is in quarantine")).to_be_visible()
+
+
+def group(page: Page, name: str) -> Locator:
+    return page.locator(".group").filter(has=page.get_by_role("heading", name=re.compile(name)))
+
+
+def test_a_group_is_rejected_with_one_note_and_undone_at_once(
+    new_context: Callable[..., BrowserContext], ann: Person, shop: Shop
+) -> None:
+    page = new_context(bypass_csp=True).new_page()
+    push(shop, 7)
+    page.goto(shop.page(7))
+    steps = group(page, "step-1, step-2")
+    page.keyboard.press("g")  # selects
+    steps.get_by_role("heading").focus()
+    page.keyboard.press("r")
+    dialog = page.get_by_role("dialog", name="Reject 2 screenshots")
+    field = dialog.get_by_role("textbox", name="What is wrong?")
+    expect(field).to_be_focused()
+    page.keyboard.type("too red")
+    assert violations(page) == []
+    assert not too_wide_for_a_phone(page)
+    page.keyboard.press("Escape")
+    expect(dialog).to_have_count(0)
+    page.route("**/decisions", lambda route: route.fulfill(status=500, json={"error": "broken"}))
+    steps.get_by_role("button", name="Reject 2 screenshots").click()
+    expect(field).to_have_value("too red")
+    field.press("Enter")
+    expect(dialog.get_by_role("alert")).to_have_text("Not recorded. Broken.")
+    page.unroute("**/decisions")
+    with page.expect_request("**/decisions") as sent:
+        field.press("Enter")
+    asked = sent.value.post_data_json
+    assert (asked["decision"], asked["note"]) == ("rejected", "too red")
+    assert [each["name"] for each in asked["pairs"]] == ["step-1", "step-2"]
+    expect(dialog).to_have_count(0)
+    expect(steps).to_contain_text(re.compile("Rejected by ann.*too red.*too red"))
+    expect(steps.get_by_role("button", name="2 screenshots")).to_have_count(0)
+    expect(bar(page)).to_contain_text("2 of 4 to review")
+    rejected = {"step-1": "rejected", "step-2": "rejected", "banner": "open", "gone": "open"}
+    wait_for(lambda: states(ann, shop, 7), lambda found: found == {"gate": "rejected"} | rejected)
+    page.locator(".toast").get_by_role("button", name="Undo").click()
+    expect(bar(page)).to_contain_text("4 of 4 to review")
+    assert violations(page) == []
+
+    pair(page, "step-2").get_by_role("button", name="Approve").click()
+    expect(bar(page)).to_contain_text("3 of 4 to review")
+    pair(page, "step-1").locator("a").click()
+    viewer = page.locator("dialog.pair-viewer")
+    viewer.get_by_role("button", name="More actions").click()
+    expect(viewer.get_by_role("button", name="Reject 2 screenshots…")).to_be_visible()
+    page.keyboard.press("Escape")
+    page.keyboard.press("Shift+G")
+    field.press_sequentially("both")
+    field.press("Enter")
+    expect(viewer.locator(".bar-title")).to_contain_text("gone")
+    page.keyboard.press("u")
+    expect(bar(page)).to_contain_text("3 of 4 to review")
+    page.keyboard.press("Escape")
+    expect(pair(page, "step-2")).to_contain_text("Approved by ann")
+
+
+def test_a_group_says_if_only_some_of_it_is_rejected(page: Page, shop: Shop) -> None:
+    push(shop, 8)
+    viewer = open_viewer(page, shop, 8, "step-1")
+    page.keyboard.press("r")
+    viewer.get_by_role("textbox", name="What is wrong?").press("Enter")
+    expect(viewer.locator(".bar-title")).to_contain_text("step-2")
+    page.keyboard.press("Escape")
+    steps = group(page, "step-1, step-2").locator(".group-head")
+    expect(steps).to_contain_text("1 of 2 rejected by ann")
+    page.get_by_role("button", name="Approve all 3 open").click()
+    expect(steps).to_contain_text("1 of 2 rejected by ann")
+    page.reload()
+    expect(steps).to_contain_text("1 of 2 rejected by ann")
+
+
+def test_a_link_to_a_decided_group_lands_on_it(page: Page, ann: Person, shop: Shop) -> None:
+    push(shop, 9)
+    found = ann.get_json(f"/projects/{shop.id}/pulls/9/comparison")["comparison"]["groups"]
+    steps = next(each["id"] for each in found if "step-1" in each["names"])
+    link = shop.page(9, f"?group={steps}")
+    page.goto(link)
+    heading = group(page, "step-1, step-2").get_by_role("heading")
+    expect(heading).to_be_focused()
+    expect(heading).to_be_in_viewport()
+    page.keyboard.press("g")
+    expect(bar(page)).to_contain_text("2 of 4 to review")
+    expect(pair(page, "step-1")).to_have_count(0)  # folds
+    wait_for(lambda: states(ann, shop, 9), lambda found: found["step-2"] == "approved")  # the page is ahead
+    page.goto(link)
+    expect(heading).to_be_focused()
+    expect(heading).to_be_in_viewport()
+    expect(pair(page, "step-1")).to_contain_text("Approved by ann")
+    page.keyboard.press("Shift+G")
+    page.get_by_role("textbox", name="What is wrong?").press("Enter")
+    expect(group(page, "step-1, step-2")).to_contain_text("Rejected by ann")
+    wait_for(lambda: states(ann, shop, 9), lambda found: found["step-2"] == "rejected")
+    page.goto(link)
+    expect(heading).to_be_focused()
+    expect(heading).to_be_in_viewport()
+
+
+def test_screenshots_that_cannot_be_read_are_named_before_anything_is_decided(
+    new_context: Callable[..., BrowserContext], shop: Shop
+) -> None:
+    page = new_context(bypass_csp=True).new_page()
+    shop.push(10, "push", **{"step-1": RED[:400], "step-2": RED[:400], "banner": RED})
+    shop.compare(10, "push", "main", complete=True)
+    page.goto(shop.page(10))
+    words = f"2 screenshots can't be read: step-1 {VIEWPORT}, step-2 {VIEWPORT}. Take them again."
+    expect(page.locator(".base > *").first).to_have_text(words)
+    expect(bar(page)).to_have_text(re.compile(re.escape(words) + ".*2 of 2 to review"))
+    expect(page.locator(".pair-name")).to_have_text(["step-1", "step-2", "gone", "banner"])
+    for name in ("step-1", "step-2"):
+        expect(pair(page, name)).to_contain_text("Cannot be decoded")
+        expect(pair(page, name).get_by_role("button")).to_have_count(0)
+    assert violations(page) == []
+    assert not too_wide_for_a_phone(page)
+    page.get_by_role("button", name="Approve all 2 open").click()
+    expect(bar(page)).not_to_contain_text("to review")
+    expect(bar(page)).to_contain_text(words)
+
+
+def test_the_head_leads_to_the_other_projects_of_the_pull_request(
+    new_context: Callable[..., BrowserContext], service: Service, ann: Person
+) -> None:
+    page = new_context(bypass_csp=True).new_page()
+    with (
+        shop_with_baselines(service, ann, "web") as web,
+        shop_with_baselines(service, ann, "mobile") as mobile,
+    ):
+        push(web, 11)
+        mobile.push(11, "push", **dict.fromkeys(("step-1", "step-2", "banner", "gone"), PLAIN))
+        mobile.compare(11, "push", "main")
+        for each in (web, mobile):
+            body = {"pr_number": 11, "repository": "https://git.example/acme/head"}
+            each.ci.post("/v1/pull", json=body).raise_for_status()
+        page.goto(mobile.page(11))
+        head = page.locator(".pull-facts")
+        expect(head.first).to_contain_text("Passed")
+        expect(head.last).to_have_text(re.compile("Also in this pull request:web.*Waiting: 4 to review"))
+        assert violations(page) == []
+        assert not too_wide_for_a_phone(page)
+        head.last.get_by_role("link", name="web").click()
+        expect(page).to_have_url(re.compile(web.page(11)))
+        expect(head.last).to_have_text(re.compile("Also in this pull request:mobile.*Passed"))

@@ -2,14 +2,17 @@
 
 import asyncio
 import secrets
+import time
 from dataclasses import replace
 
 import pytest
 
 from prshots.contract.errors import ConflictError, ForbiddenError, NotFoundError
-from prshots.server.domain.audit.models import AuditFilter
+from prshots.server.domain.audit.acting import act_as
+from prshots.server.domain.audit.models import ActorKind, AuditFilter
 from prshots.server.domain.people.models import Group, Invitation, InvitationLink, Session, User
-from prshots.server.domain.projects.models import Organization, Role
+from prshots.server.domain.projects.models import Organization, Project, Role
+from prshots.server.domain.review.models import ShareLink
 from support.contract_stores import Stores
 from support.stores_and_records import ENGINES, NOW, a_project, a_token
 
@@ -46,6 +49,20 @@ class Here:
     async def sign_in(self, user: User, *groups: str, most: int = 9) -> None:
         session = Session(secrets.token_hex(32), user.id, NOW + 5, NOW + 5)
         await self.people.add_session(session, groups, most)
+
+    async def share(self, login: str, project: Project | None = None) -> ShareLink:
+        if project is None:
+            project = await self.stores.add_project(replace(a_project(), organization_id=self.acme.id))
+        await self.stores.add(project)
+        now = int(time.time())  # a demotion ends active links only
+        link = ShareLink(
+            secrets.token_hex(6), project.id, 7, secrets.token_hex(32), login, now, now + 9 * 86_400
+        )
+        await self.stores.share_links.add(link, 9)
+        return link
+
+    async def is_shared(self, link: ShareLink) -> bool:
+        return await self.stores.share_links.find(link.sha256, link.created_at) is not None
 
     async def role(self, user: User) -> Role | None:
         found = await self.people.organization_of(user.id, self.acme.id)
@@ -132,6 +149,7 @@ class TestLinks:
         second, third = await here.user(), await here.user()
         await here.people.set_member(here.acme.id, second.id, Role.OWNER)
         theirs, kept = await here.link(Role.OWNER, created_by=second.login), await here.link()
+        shared = [await here.share(second.login), await here.share(here.owner.login)]
         await here.people.add_invitation(Invitation(here.acme, third, Role.OWNER, second.login, NOW), 9)
         if change == "rename":
             await here.people.update_user(replace(second, login=f"{second.login}-renamed"))
@@ -142,6 +160,26 @@ class TestLinks:
         assert await here.links.links(here.acme.id, NOW) == [kept]
         assert not await here.links.use_link(theirs, third.id, NOW, 9)
         assert not await here.people.accept_invitation(here.acme.id, third.id, 9)
+        assert await here.acts("invitation.withdrawn") == [(third.login, {})]
+        ended = {"role": "owner", "created_by": second.login}
+        assert await here.acts("invitation_link.revoked") == [(theirs.id, ended)]
+        kept_share = change == "demote"  # a maintainer may share
+        assert [await here.is_shared(link) for link in shared] == [kept_share, True]
+        assert await here.acts("share_link.revoked") == ([] if kept_share else [("#7", {"id": shared[0].id})])
+
+    async def test_share_links_end_with_the_role_of_the_maintainer_who_made_them(self, here: Here) -> None:
+        maintainer = await here.user()
+        await here.people.set_member(here.acme.id, maintainer.id, Role.MAINTAINER)
+        theirs, owners = await here.share(maintainer.login), await here.share(here.owner.login)
+        elsewhere = await here.share(maintainer.login, await here.stores.add_project())
+        act_as(ActorKind.PERSON, here.owner.id, here.owner.login)
+        await here.people.set_member(here.acme.id, maintainer.id, Role.REVIEWER)
+        await here.people.remove_member(here.acme.id, maintainer.id)  # ends nothing a second time
+        shown = [await here.is_shared(link) for link in (theirs, owners, elsewhere)]
+        assert shown == [False, True, True]
+        assert await here.acts("share_link.revoked") == [("#7", {"id": theirs.id})]
+        listed = await here.stores.share_links.of_pull(theirs.project_id, 7, NOW, 9)
+        assert [link.ended_by for link in listed] == [here.owner.login]
 
 
 class TestOwners:

@@ -1,6 +1,7 @@
 """The number that tells clients to post a new comment: a pair that nobody has seen came after a decision."""
 
 import secrets
+from collections.abc import Sequence
 
 import pytest
 import sqlalchemy as sa
@@ -24,10 +25,10 @@ BASE = "c" * 40
 
 
 class PullRequest:
-    """Pull request 7, whose shots are compared with the baseline's pixels `base`."""
+    """A pull request, whose shots are compared with the baseline's pixels `base`."""
 
-    def __init__(self, stores: Stores) -> None:
-        self.stores, self.reviews = stores, SqlReviews(stores.database)
+    def __init__(self, stores: Stores, number: int = 7) -> None:
+        self.stores, self.reviews, self.number = stores, SqlReviews(stores.database), number
 
     async def push(
         self,
@@ -36,16 +37,20 @@ class PullRequest:
         state: ComparisonState = ComparisonState.COMPARED,
         is_listed: bool = True,
         commit: str = "",
+        queued: Sequence[int] = (),
     ) -> str:
         """Compare images of a new commit, or of this one. A shot's name says which pixels it has: `cart=2`."""
         commit = commit or secrets.token_hex(20)
         shots = []
         for name in names:
-            image = await self.stores.add(name=name.partition("=")[0], commit_sha=commit, sha256=name)
+            about = {"name": name.partition("=")[0], "pr_number": self.number, "commit_sha": commit}
+            image = await self.stores.add(**about, sha256=name)
             base = ShotBase(await self.stores.add(branch="main", kind="baseline"), BASE, is_listed)
             result = ShotResult(verdict, pixels_before="base", pixels_after=name)
             shots.append(PlannedShot(image.shot, image, base, result))
-        request = ComparisonRequest(self.stores.project.id, 7, commit, "main", (BASE,))
+        request = ComparisonRequest(
+            self.stores.project.id, self.number, commit, "main", (BASE,), queued_pulls=queued
+        )
         stored = StoredComparison(request, secrets.token_hex(8), state, BASE, 0, NOW, shots)
         assert await self.stores.comparisons.begin(stored)
         return commit
@@ -54,7 +59,7 @@ class PullRequest:
         shot = name.partition("=")[0], "1280x800", ""
         pair = PairKey(*shot, "base", name)
         new = NewDecision(decision, frozenset({pair}), by=user_id or "token ci", user_id=user_id)
-        assert await self.reviews.decide(self.stores.project.id, 7, new, NOW)
+        assert await self.reviews.decide(self.stores.project.id, self.number, new, NOW)
 
     async def quarantine(self, name: str, until: int) -> None:
         row = {"id": secrets.token_hex(16), "project_id": self.stores.project.id, "name": name}
@@ -63,7 +68,7 @@ class PullRequest:
         await self.stores.database.execute(sa.insert(quarantines).values(row))
 
     async def notice(self) -> int:
-        return await self.reviews.notice(self.stores.project.id, 7)
+        return await self.reviews.notice(self.stores.project.id, self.number)
 
 
 @pytest.fixture
@@ -110,4 +115,31 @@ async def test_pairs_that_need_no_decision_cause_no_notice(pull: PullRequest) ->
     await pull.push("late=1", commit=old)
     assert await pull.notice() == 0
     await pull.push("about=1", is_listed=False)
+    assert await pull.notice() > 0
+
+
+async def test_a_pair_that_cannot_be_compared_asks_once(pull: PullRequest) -> None:
+    await pull.push("cart=1")
+    await pull.decide(Decision.APPROVED, "cart=1")
+    await pull.push("home=torn", verdict=Verdict.FAILED)
+    first = await pull.notice()
+    assert first > 0
+    await pull.decide(Decision.APPROVED, "home=torn")
+    await pull.push("home=torn", verdict=Verdict.FAILED)
+    assert await pull.notice() == first
+
+
+async def test_a_pair_that_a_queued_pull_request_decided_is_not_asked(
+    pull: PullRequest, stores: Stores
+) -> None:
+    queued = PullRequest(stores, 8)
+    for each in (queued, pull):
+        await each.push("cart=1", "home=1")
+    await queued.decide(Decision.REJECTED, "home=1")
+    await queued.push("cart=2")
+    await queued.decide(Decision.APPROVED, "cart=2")
+    await pull.decide(Decision.APPROVED, "cart=1")
+    await pull.push("cart=2", queued=[8])
+    assert await pull.notice() == 0
+    await pull.push("cart=2")
     assert await pull.notice() > 0

@@ -10,6 +10,7 @@ import pytest
 from prshots.contract.errors import ConflictError, NotFoundError
 from prshots.server.adapters.forges.token_encryption import decrypt, encrypt, encrypt_again
 from prshots.server.adapters.sql.outbox.webhook_causes import note_event
+from prshots.server.domain.audit.models import AuditFilter
 from prshots.server.domain.projects.models import LOCAL_ORGANIZATION
 from prshots.server.domain.webhooks.models import (
     ClaimedMessage,
@@ -126,15 +127,23 @@ async def test_a_message_is_due_again_when_its_lease_ends_and_keeps_its_body(her
     assert (listed.sent_at, listed.attempts) == (None, 2)
     await finish(here, second)
     assert (await here.webhooks.deliveries("w1", None, 10))[0].sent_at == LATER
-    await here.webhooks.send_again("w1", second.message.id, LATER)
+    webhook = await here.webhooks.find(LOCAL_ORGANIZATION, "w1")
+    await here.webhooks.send_again(webhook, second.message.id, LATER)
     assert (await claimed(here)).message.body == "the body"
     assert await here.webhooks.body("w1", second.message.id) == "the body"
     assert await here.queues.count_waiting() > 0
-    await here.webhooks.send_test(await here.webhooks.find(LOCAL_ORGANIZATION, "w1"), NOW)
+    await here.webhooks.send_test(webhook, NOW)
     (test,) = await here.webhooks.deliveries("w1", None, 1)
     assert test.event is Event.TEST
-    await here.webhooks.send_test(await here.webhooks.find(LOCAL_ORGANIZATION, "w1"), NOW + 5)
+    await here.webhooks.send_test(webhook, NOW + 5)
     assert (await here.webhooks.deliveries("w1", None, 1))[0] == test._replace(due_at=NOW + 5)
+    entries = await here.audit.entries(LOCAL_ORGANIZATION, AuditFilter(action="webhook"), None, 10)
+    about = {"id": "w1"}
+    assert [(entry.action, entry.details) for entry in entries[:3]] == [
+        ("webhook.tested", about),
+        ("webhook.tested", about),
+        ("webhook.redelivered", about | {"message": second.message.id}),
+    ]
 
 
 async def test_the_gate_that_arrived_last_is_known(here: Stores) -> None:
@@ -161,7 +170,7 @@ async def test_a_receiver_that_is_gone_gets_nothing_until_a_change(here: Stores)
     assert await due(here) == []
     await cause(here)
     assert len(await here.webhooks.deliveries("w1", None, 10)) == 2
-    await here.webhooks.send_again("w1", sending.message.id, LATER)
+    await here.webhooks.send_again(webhook, sending.message.id, LATER)
     assert await claim(here) is None  # still disabled
     await here.webhooks.change(webhook)
     await cause(here)

@@ -220,6 +220,8 @@ class TestQuota:
         assert "quota.changed" in service.run("audit", "--since", "2026-01-31").stdout
         expected = "prshots: --since takes a date such as 2026-01-31; got '31.1.2026'"
         assert failure(service, "audit", "--since", "31.1.2026", code=2) == expected
+        expected = expected.replace("--since", "--until")
+        assert failure(service, "audit", "--until", "31.1.2026", code=2) == expected
 
     def test_an_invalid_quota_is_refused(self, cli: Service) -> None:
         for size in ("20 apples", "0.1", "", "2000000TB"):

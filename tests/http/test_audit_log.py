@@ -3,6 +3,7 @@
 import json
 import secrets
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Any
 
 import httpx
@@ -16,6 +17,8 @@ from support.signed_in_people import Person, sign_in
 
 PAIR = ("name", "viewport", "theme", "pixels_before", "pixels_after")
 CLAIMS = {"project_path": "team/web"}
+NOTE = "as\u2028agreed\u2029with\x85ann"
+"""A text that `splitlines()` takes for four lines."""
 
 
 class Place:
@@ -32,6 +35,11 @@ class Place:
         path = f"/organizations/{self.organization_id}/audit{query}"
         entries: list[dict[str, Any]] = self.owner.get_json(path)["entries"]
         return entries[::-1]
+
+    def exported(self, query: str = "") -> list[dict[str, Any]]:
+        """Return the entries of the export, newest first."""
+        path = f"/v1/dashboard/organizations/{self.organization_id}/audit/export{query}"
+        return [json.loads(line) for line in self.owner.get(path).text.splitlines()]
 
     def newest(self) -> dict[str, Any]:
         return self.entries()[-1]
@@ -114,7 +122,7 @@ def test_decisions_quarantine_and_deletes_are_recorded(place: Place) -> None:
         uploaded = upload(client, drawn_page(button="#d70022"), **image).json()["id"]
         (shot,) = project.compare("2", "1")["shots"]
         pair = {key: shot[key] for key in PAIR}
-        place.ask("POST", "/pulls/7/decisions", decision="approved", pairs=[pair])
+        place.ask("POST", "/pulls/7/decisions", decision="approved", pairs=[pair], note=NOTE)
         assert client.post("/v1/reject", json={"pr_number": 7, "pairs": [pair]}).status_code == 200
         where = {"name": "home", "viewport": "320x240", "theme": ""}
         started = place.ask("POST", "/quarantines", **where, reason="flaky", days=3)
@@ -136,8 +144,29 @@ def test_decisions_quarantine_and_deletes_are_recorded(place: Place) -> None:
         ("ci", "pull_request.closed", "#7"),
         (login, "pull_request.deleted", "#7"),
     ]
-    assert entries[0]["details"] == {"decision": "approved", "pairs": "1", "names": "home"}
+    about = {"commit_sha": sha("2"), "pairs": "1", "names": "home"}
+    assert entries[0]["details"] == {"decision": "approved", "note": NOTE, **about}
     assert entries[1]["actor"]["kind"] == "token"
+    deleted = {"image_id": uploaded, "pr_number": "7", "commit_sha": sha("2")}
+    assert entries[4]["details"] == {**deleted, "viewport": "320x240", "theme": ""}
+    numbers = [entry["pr_number"] for entry in place.exported()[::-1][3:]]
+    assert numbers == [7, 7, None, None, 7, 7, 7]
+
+    approved = place.exported("?action=decision")[1]
+    assert approved["details"]["shots"] == [pair]
+    assert (approved["pr_number"], approved["details"]["note"]) == (7, NOTE)
+    assert "decision.made" in place.service.log
+    assert pair["pixels_after"] not in place.service.log  # there can be too many shots for a line
+    acts = [entry["action"] for entry in entries]
+    printed = place.service.run(
+        "audit", "--json-lines", "--pr", "7", "--target", "#7", "--actor", login
+    ).stdout
+    assert [json.loads(line)["details"].get("note") for line in printed.splitlines()][-1] == NOTE
+    assert [each["action"] for each in place.entries("?pr_number=7")] == [acts[i] for i in (0, 1, 4, 5, 6)]
+    assert place.entries("?pr_number=8") == []
+    assert [each["target"] for each in place.entries("?target=HOME")] == ["home"]
+    assert len(place.exported("?target=home&pr_number=7")) == 1
+    assert len(place.entries("?target=%237&pr_number=000000007")) == 4
 
 
 def test_connections_are_recorded_without_their_token(place: Place) -> None:
@@ -151,6 +180,38 @@ def test_connections_are_recorded_without_their_token(place: Place) -> None:
         ("connection.removed", "acme/shop"),
     ]
     assert "t0p-secret" not in place.owner.get(export_path(place)).text
+
+
+def test_references_do_not_count_as_deleted_images(place: Place) -> None:
+    secret = place.ask("POST", "/tokens", label="ci")["secret"]
+    with place.service.client(secret) as client:
+        project = Project(client)
+        project.build("1", home=drawn_page())
+        project.push("2", cart=drawn_page(button="#d70022"))
+        assert project.known("2", home=drawn_page())["missing"] == []
+        listed = place.ask("GET", "/pulls/7/images?name=home&viewport=320x240")["images"]
+        place.ask("DELETE", f"/images/{listed[0]['id']}")
+        assert project.known("3", home=drawn_page(), cart=drawn_page(button="#d70022"))["missing"] == []
+        project.expire()
+    place.ask("POST", "/delete", name="shop")
+    entries = [(entry["action"], entry["details"]) for entry in place.exported()]
+    assert dict(entries)["pull_request.closed"] == {"images": 1}
+    deleted = [details for action, details in entries if action == "image.deleted"]
+    assert deleted[0] == {"images": 1}  # the baseline, with the project
+    assert (deleted[1]["image_id"], len(deleted[1]["source_id"])) == (listed[0]["id"], 32)  # its image stays
+    assert len(deleted) == 2
+
+
+def test_another_author_of_a_pull_request_is_recorded(place: Place) -> None:
+    secret = place.ask("POST", "/tokens", label="ci")["secret"]
+    with place.service.client(secret) as client:
+        Project(client).push("1", home=drawn_page())
+        for author in ("ann", "", "ann", "bob"):
+            reply = client.post("/v1/pull", json={"pr_number": 7, "author": author, "title": "t"})
+            assert reply.status_code == 200, reply.text
+    (entry,) = place.entries("?action=pull_request")
+    assert (entry["action"], entry["target"]) == ("pull_request.author_changed", "#7")
+    assert (entry["actor"]["name"], entry["details"]) == ("ci", {"author": "ann → bob"})
 
 
 def export_path(place: Place, query: str = "") -> str:
@@ -186,6 +247,9 @@ def test_entries_can_be_filtered_paged_and_exported(place: Place) -> None:
         assert reply.status_code == 400
         assert "must be a date such as 2026-01-31" in reply.json()["error"]
 
+    for bad in ("x", "-1", "1.5", "9" * 10, "%EF%BC%97"):
+        reply = place.owner.ask("GET", f"{path}?pr_number={bad}")
+        assert (reply.status_code, reply.json()["error"]) == (400, "pr_number must be a whole number")
     exported = place.owner.get(export_path(place, "?action=token"))
     assert exported.headers["content-type"] == "application/jsonl"
     lines = [json.loads(line) for line in exported.text.splitlines()]
@@ -219,6 +283,11 @@ def test_the_log_stays_after_its_organizations_projects_and_the_operator_reads_e
 
 def test_the_operator_reads_the_log_of_the_installation(place: Place) -> None:
     code = place.service.run("login-link").stdout.strip().partition("#")[2]
+    link = place.service.run(
+        "audit", "--json-lines", "--action", "sign_in_link", "--target", "operator"
+    ).stdout
+    assert json.loads(link.splitlines()[0])["actor"]["kind"] == "operator"
+    assert code not in link
     with httpx.Client(base_url=place.service.web_url, headers={"Origin": place.service.web_url}) as operator:
         assert operator.post("/auth/link", json={"code": code}).status_code == 200
         name = f"gone-{secrets.token_hex(4)}"
@@ -243,8 +312,14 @@ def test_the_operators_commands_are_recorded_as_theirs(place: Place) -> None:
         "audit", "--organization", "local", "--action", "project", "--limit", "1"
     ).stdout
     assert name in table
-    line = place.service.run("audit", "--json-lines", "--organization", "local", "--action", "project").stdout
+    local = ("audit", "--json-lines", "--organization", "local")
+    line = place.service.run(*local, "--action", "project").stdout
     assert json.loads(line.splitlines()[0])["actor"]["kind"] == "operator"
+    today = f"{datetime.now(UTC):%Y-%m-%d}"
+    found = place.service.run(*local, "--project", name, "--since", today, "--until", today).stdout
+    assert [json.loads(line)["project"] for line in found.splitlines()] == [name]
+    for nothing in (("--until", "2026-01-31"), ("--pr", "7"), ("--target", f"{name}x")):
+        assert place.service.run(*local, "--project", name, *nothing).stdout == ""
     assert (
         "no organization 'nowhere'"
         in place.service.run("audit", "--organization", "nowhere", check=False).stderr

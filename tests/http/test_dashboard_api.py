@@ -581,7 +581,7 @@ class TestComparison:
         as_baseline(shop.ci, "base", "cart", drawn_page())
         image = self.push(shop, "cart", drawn_page())
         url = f"{shop.url}/pulls/7/comparison"
-        assert shop.ann.get(url).json() == {"comparison": None}
+        assert shop.ann.get(url).json() == {"comparison": None, "siblings": []}
         self.compare(shop, "base")
         first = shop.ann.get(url)
         has = {"If-None-Match": first.headers["etag"]}

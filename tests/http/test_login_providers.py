@@ -348,7 +348,20 @@ class TestOidcReplies:
             (["a", "b/c", 7, "\0"], {"a", "b/c"}),
             ([], set()),
             ("a", {"a"}),
-            *((malformed, None) for malformed in (None, {"a": 1}, "", [{"name": "a"}], [None], ["x" * 1000])),
+            (
+                [
+                    "admins ",
+                    "\u00a0admins",
+                    "admins\u3000",
+                    "ad\u200bmins",
+                    "admins\n",
+                    "admins\0",
+                    "x" * 1000,
+                ],
+                set(),
+            ),
+            ("admins ", set()),  # not "admins"
+            *((malformed, None) for malformed in (None, {"a": 1}, "", [{"name": "a"}], [None], [""])),
         ],
     )
     async def test_groups_come_from_the_configured_claim(
@@ -356,7 +369,9 @@ class TestOidcReplies:
     ) -> None:
         liar.sign(liar.key, **{"groups": ["other"], "https://acme.test/groups": claim})
         provider = an_issuer(liar.url, groups_claim="https://acme.test/groups")
-        assert (await identity(provider, "code")).groups == groups
+        person = await identity(provider, "code")
+        assert person.groups == groups
+        assert not AllowList.parse("", "admins", "").admits("oidc", person)
 
     async def test_a_null_in_the_userinfo_says_nothing(self, liar: Liar) -> None:
         liar.answers["/userinfo_endpoint"] = {"sub": "ann", "groups": None, "name": None}
@@ -370,12 +385,19 @@ class TestOidcReplies:
 
 
 async def test_github_organizations_and_teams_are_read_from_all_pages(liar: Liar) -> None:
-    everything = [{"login": f"org-{number}"} for number in range(250)]
+    everything = [{"login": f"org-{number}"} for number in range(249)]
     teams = [{"slug": f"team-{number}", "organization": {"login": "Acme"}} for number in range(150)]
-    malformed = [{"slug": "lost"}, {"slug": None, "organization": {"login": "Acme"}}]
+    malformed = [
+        {"slug": "lost"},
+        {"slug": None, "organization": {"login": "Acme"}},
+        {"slug": "web ", "organization": {"login": "Acme"}},
+        {"slug": "web", "organization": {"login": " Acme"}},
+    ]
 
     def page(path: str) -> list[dict[str, Any]]:
-        listed: list[dict[str, Any]] = [*teams, *malformed] if "teams" in path else [*everything]
+        listed: list[dict[str, Any]] = (
+            [*teams, *malformed] if "teams" in path else [*everything, {"login": "Acme "}]
+        )
         number = int(path.rpartition("page=")[2])
         return listed[(number - 1) * 100 : number * 100]
 

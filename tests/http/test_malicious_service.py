@@ -8,7 +8,7 @@ import pytest
 
 from prshots.client import Client
 from prshots.contract.errors import CallError
-from prshots.contract.safe_text import printable
+from prshots.contract.safe_text import printable, safe_json
 from prshots.forges.sender import MAX_REPLY_BYTES
 from support.command_in_process import run_here
 from support.http_server import Answer, answering, as_json
@@ -33,6 +33,8 @@ EVIL = "x\x1b[2J\n::set-output name=a::b\n##vso[task.complete]"
 @pytest.mark.parametrize("case", cases("safe_text", "texts"))
 def test_no_text_is_a_command_to_a_terminal_or_a_log(case: dict[str, str]) -> None:
     assert printable(case["text"]) == case["printable"]
+    line = safe_json(json.dumps(case["text"], ensure_ascii=False))
+    assert (json.loads(line), len(line.splitlines())) == (case["text"], 1)
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,15 @@
 """Several projects in one repository: one check for the pull request, one for each project."""
 
+import json
 from collections.abc import Iterator
 from contextlib import ExitStack
+from itertools import product
 from typing import Any
 
 import httpx
 import pytest
 
+from prshots.contract.comments import Marker
 from support.drawn_pages import drawn_page, sha
 from support.project_client import Project
 from support.service import Service
@@ -35,6 +38,20 @@ class Monorepo:
         described = {"pr_number": 7, "repository": repository}
         assert project.client.post("/v1/pull", json=described).status_code == 200
         return project.compare(commit, "1")
+
+    def path(self, name: str) -> str:
+        return f"/projects/{self.ids[name]}/pulls/7/comparison"
+
+    def page(self, name: str) -> Any:
+        """Return what the pull request's page in the dashboard shows."""
+        return self.owner.get_json(self.path(name))
+
+    def shared(self, name: str) -> Any:
+        """Return what a share link to the pull request shows."""
+        made = self.owner.ask("POST", f"/projects/{self.ids[name]}/pulls/7/share-links").json()
+        secret = made["url"].partition("#")[2]
+        url = f"{self.service.web_url}/v1/shared/changes"
+        return httpx.get(url, headers={"Authorization": f"Share {secret}"}).json()
 
     def approve(self, name: str, found: dict[str, Any]) -> httpx.Response:
         pairs = [{key: shot[key] for key in PAIR} for shot in found["shots"] if shot["verdict"] == "changed"]
@@ -75,7 +92,20 @@ def test_the_check_of_the_pull_request_is_never_green_over_a_sibling(monorepo: M
         assert (reply["siblings"], lines[2]) == (1, reply["heading"])
         assert reply["heading"].startswith(f"### {name}: 2 screenshots: 2 ")
 
+    of_web, of_mobile = monorepo.page("web"), monorepo.page("mobile")
+    assert of_web["siblings"] == [
+        {"id": monorepo.ids["mobile"], "name": "mobile", "gate": {"state": "passed", "open": 0, "reason": ""}}
+    ]
+    assert [(each["name"], each["gate"]["open"]) for each in of_mobile["siblings"]] == [("web", 2)]
+    shared = json.dumps(monorepo.shared("web"))
+    assert not any(each in shared for each in ("mobile", monorepo.ids["mobile"], "siblings", "statuses"))
+
+    etag = monorepo.owner.ask("GET", monorepo.path("mobile")).headers["ETag"]
     assert monorepo.approve("web", found).status_code == 200
+    changed = monorepo.owner.get(
+        f"/v1/dashboard{monorepo.path('mobile')}", headers={"If-None-Match": etag}
+    ).json()
+    assert changed["siblings"][0]["gate"]["state"] == "passed"
     assert {state for state, _ in statuses(mobile).values()} == {"success"}
 
 
@@ -96,6 +126,8 @@ def test_a_sibling_blocks_a_commit_that_it_has_neither_compared_nor_skipped(mono
         ("prshots/mobile", "prshots/web", "prshots"), "success"
     )
     assert {state for state, _ in statuses(mobile).values()} == {"success"}
+    monorepo.push(web, "3", repository, cart=RED, home=PLAIN)
+    assert statuses(mobile)["prshots"] == ("pending", "web: 1 screenshot to review")
 
 
 def test_a_skipped_run_does_not_pass_for_its_siblings(monorepo: Monorepo) -> None:
@@ -109,6 +141,8 @@ def test_a_skipped_run_does_not_pass_for_its_siblings(monorepo: Monorepo) -> Non
     found = {each["context"]: (each["state"], each["description"]) for each in skipped["statuses"]}
     assert found["prshots/mobile"] == ("success", "Skipped: docs only")
     assert found["prshots"] == ("pending", "web: 1 screenshot to review")
+    over_changes = web.client.post("/v1/gate", json=body).json()
+    assert [each["state"] for each in over_changes["statuses"]] == ["pending"]
     for bad in ({}, {"skip": ""}, {"skip": 7}):
         refused = mobile.client.post("/v1/gate", json={"pr_number": 7, "commit_sha": sha("2")} | bad)
         assert (refused.status_code, refused.json()["error"].partition(":")[0]) == (
@@ -145,9 +179,17 @@ def test_unreadable_screenshots_are_named_first(monorepo: Monorepo) -> None:
         "failed",
     )
     assert found["gate"]["statuses"] == [{"context": "prshots", "state": "failure", "description": words}]
-    lines = [line for line in web.comment("changes").splitlines() if line]
-    assert lines[3] == f"**Blocked**: {words}"
-    assert "comparison failed" not in web.comment("changes").lower()
+    for marker, view in product(Marker, ("changes", "pairs")):
+        asked = {"pr_number": 7, "view": view, "marker": marker.value}
+        comment = web.client.get("/v1/comment", params=asked).json()["markdown"]
+        heading, below = comment.partition("### ")[2].split("\n\n")[:2]
+        assert (heading.partition(":")[0], below) == ("2 screenshots", f"**Blocked**: {words}"), comment
+        assert comment.count("cannot be decoded") == 2
+        assert "comparison failed" not in comment.lower()
+    page = monorepo.page("web")["comparison"]
+    assert (page["blocked"], page["unreadable"]) == (words, words)
+    assert [shot["reason"].partition(":")[0] for shot in page["shots"]] == ["cannot be decoded"] * 2
+    assert monorepo.shared("web")["comparison"]["blocked"] == words
 
 
 def test_a_base_outside_the_history_asks_and_is_said_in_words(monorepo: Monorepo) -> None:

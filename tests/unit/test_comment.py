@@ -15,6 +15,7 @@ from prshots.contract.limits import Policy
 from prshots.contract.replies import SizedComment
 from prshots.server.domain.comments.frame import Frame
 from prshots.server.domain.comments.listing import DEFAULT_LIMIT, MAX_LISTED, comment, deleted_comment
+from prshots.server.domain.comments.markup import plain_or_code
 from prshots.server.domain.images.markdown import image_markdown
 from prshots.server.domain.images.models import ListedImage
 from prshots.server.domain.projects.models import Project
@@ -153,6 +154,18 @@ def test_a_caption_shows_the_name_as_code(name, code):
     assert comment_on([entry(name)]).splitlines()[3] == f"{code} · 1280x800 · `0000000`\\"
     for page in pages(comment_on([entry(name)])):
         assert page.codes == [as_seen(name), "0000000"], page
+
+
+@pytest.mark.parametrize("name", ["web", "my_app", "apps/shop-web", "Checkout (beta)"])
+def test_a_heading_shows_an_ordinary_project_name_as_text(name):
+    assert plain_or_code(name) == name
+
+
+@pytest.mark.parametrize(
+    "name", ["@ann", "#1", "_web_", "a _b_", "a*b*", "www.a.b", "http://a.b", "<b>", "a\nb"]
+)
+def test_a_heading_shows_any_other_project_name_as_code(name):
+    assert plain_or_code(name) == f"`{name}`".replace("\n", " ")
 
 
 def test_a_right_to_left_name_does_not_move_the_viewport():

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from prshots.contract.comments import MAX_COMMENT_BYTES, MIN_COMMENT_BYTES, Marker
 from prshots.contract.replies import (
     MANUAL,
+    NOT_COMPARED,
     CloseUp,
     ComparedShot,
     Comparison,
@@ -531,7 +532,7 @@ def test_approved_groups_have_a_line_and_no_picture_and_rejected_ones_say_why():
         "\n"
         f"* {home} · 1280x800 dark · by `token @ci`: `Too bright, @bob`\n"
         "\n"
-        "- **[2 dark screenshots recolored](D?group=plum)**: `#0f1419` → `#15101c` · rejected by `token @ci`\n"
+        "- **[2 dark screenshots recolored](D?group=plum)**: `#0f1419` → `#15101c` · 1 of 2 rejected by `token @ci`\n"
         "- **[`gift`](D?group=2dd58efc66f2)**: 1\n"
         "- **[`old`](D?group=2939ab0d98f2)**: 1 · approved by `ann`\n"
         "- **[`pricing`](D?group=56b914300b6f)**: 3 · approved by `ann`\n"
@@ -561,6 +562,13 @@ def test_one_open_shot_keeps_its_group_open_and_its_picture():
     assert f"**Waiting**: [1 screenshot to review]({DASHBOARD}?tab=changes)\n" in text.markdown
     assert "approved" not in text.markdown
     assert text.shown == 1
+
+
+def test_a_gate_that_waits_for_the_newest_commit_says_what_to_do():
+    outdated = replace(comparison([compared("home", Verdict.CHANGED)]), gate=NOT_COMPARED)
+    text = changes_view(HTML, outdated, NOTHING).markdown
+    words = f"[the newest commit is not compared yet]({DASHBOARD}?tab=changes): wait for its job, or run it again."
+    assert f"\n\n**Blocked**: {words}\n" in text
 
 
 @pytest.mark.parametrize("limit", [MIN_COMMENT_BYTES, MAX_COMMENT_BYTES])

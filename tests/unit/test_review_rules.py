@@ -3,9 +3,15 @@
 import pytest
 
 from prshots.contract.replies import ComparisonState, Gate, GateState, Review, ReviewState, Verdict
-from prshots.server.domain.comparison.models import ComparedPair, PairKey
-from prshots.server.domain.images.models import ShotKey
-from prshots.server.domain.review.models import ReviewFacts
+from prshots.server.domain.comparison.models import (
+    ComparedPair,
+    PairKey,
+    PlannedShot,
+    ShotBase,
+    ShotResult,
+)
+from prshots.server.domain.images.models import Image, ShotKey
+from prshots.server.domain.review.models import Reviewed, ReviewFacts
 from prshots.server.domain.review.noise import (
     MAX_PICTURES,
     BranchHistory,
@@ -17,6 +23,7 @@ from prshots.server.domain.review.rules import review_pairs
 
 CART = ShotKey("cart", "1280x800", "")
 REJECTED = {PairKey(*CART, "a", "b"): Review(ReviewState.REJECTED, "ann", 1)}
+APPROVED = {PairKey(*CART, "a", "b"): Review(ReviewState.APPROVED, "bob", 2)}
 
 
 def of_branch(shown: str, commits: str = "") -> BranchHistory:
@@ -60,6 +67,87 @@ def test_a_difference_is_seen_before_if_the_branch_alternated_between_both_pictu
         expected,
         GateState.WAITING if is_open else GateState.PASSED,
         int(is_open),
+    )
+
+
+@pytest.mark.parametrize(
+    ("facts", "expected", "blocks"),
+    [
+        (ReviewFacts(), "open", True),
+        (ReviewFacts(histories={CART: "abab"}), "open", True),  # nobody knows what it shows
+        (ReviewFacts(quarantined=frozenset({CART})), "quarantined", False),
+        (ReviewFacts(APPROVED), "approved", False),
+        (ReviewFacts(queued=APPROVED), "approved", False),
+    ],
+)
+def test_a_shot_that_cannot_be_compared_blocks_until_somebody_decides(
+    facts: ReviewFacts, expected: str, *, blocks: bool
+) -> None:
+    state, gate = review("ab", facts, Verdict.FAILED)
+    assert state == expected
+    assert gate == (Gate(GateState.BLOCKED, 1, "failed") if blocks else Gate(GateState.PASSED, 0, ""))
+
+
+def review_several(
+    state: ComparisonState = ComparisonState.COMPARED, facts: ReviewFacts | None = None, **verdicts: Verdict
+) -> Reviewed:
+    keys = {name: PairKey(name, "390x844", "dark", "a", name) for name in verdicts}
+    pairs = [ComparedPair(keys[name], verdict) for name, verdict in verdicts.items()]
+    return review_pairs(state, pairs, {"changed"}, facts or ReviewFacts())
+
+
+def test_the_gate_names_the_shots_that_cannot_be_read() -> None:
+    failed = dict.fromkeys(("login", "cart"), Verdict.FAILED)
+    words = "2 screenshots can't be read: cart 390x844 dark, login 390x844 dark. Take them again."
+    found = review_several(home=Verdict.CHANGED, **failed)
+    assert (found.gate, found.words, found.unreadable) == (
+        Gate(GateState.BLOCKED, 3, "failed"),
+        words,
+        words,
+    )
+    six = review_several(**{f"step {number}": Verdict.FAILED for number in (10, 9, 2, 1, 3, 4)})
+    assert six.words.startswith(
+        "6 screenshots can't be read: step 1 390x844 dark, step 2 390x844 dark, step 3"
+    )
+    assert six.words.endswith("step 3 390x844 dark, 3 more. Take them again.")
+    one = review_several(cart=Verdict.FAILED).words
+    assert one == "1 screenshot can't be read: cart 390x844 dark. Take it again."
+    assert review_several(cart=Verdict.CHANGED).unreadable == ""
+
+
+def test_only_a_comparison_that_failed_is_said_to_have_failed() -> None:
+    stopped = review_several(ComparisonState.FAILED, cart=Verdict.FAILED, home=Verdict.CHANGED)
+    assert (stopped.gate.reason, stopped.words) == ("failed", "The comparison failed")
+    assert stopped.unreadable.startswith("1 screenshot can't be read: cart")
+    lacking = review_several(ComparisonState.INCOMPLETE, cart=Verdict.FAILED)
+    assert (lacking.gate.reason, lacking.words) == ("incomplete", "Some screenshots are missing in this run")
+    newer = review_several(facts=ReviewFacts(has_newer_commit=True), cart=Verdict.FAILED)
+    assert (newer.gate.reason, newer.words) == ("not_compared", "The newest commit is not compared yet")
+    assert lacking.unreadable == newer.unreadable == stopped.unreadable
+
+
+def test_a_rejection_counts_beside_a_shot_that_cannot_be_read() -> None:
+    facts = ReviewFacts({PairKey("home", "390x844", "dark", "a", "home"): Review(ReviewState.REJECTED)})
+    found = review_several(facts=facts, cart=Verdict.FAILED, home=Verdict.CHANGED)
+    assert (found.gate, found.words) == (Gate(GateState.REJECTED, 1, ""), "Changes were rejected")
+    assert found.unreadable.startswith("1 screenshot can't be read: cart")
+
+
+def test_decisions_about_queued_pull_requests_count_unless_the_pull_request_has_its_own() -> None:
+    assert review("ab", ReviewFacts(queued=REJECTED))[1].state is GateState.REJECTED
+    assert review("ab", ReviewFacts(APPROVED, REJECTED))[0] == "approved"
+    assert review("ba", ReviewFacts(queued=REJECTED))[0] == "open"
+    withdrawn = {pair: Review(ReviewState.OPEN) for pair in REJECTED}
+    assert review("ab", ReviewFacts(withdrawn, REJECTED))[0] == "open"
+
+
+@pytest.mark.parametrize("is_listed", [True, False])
+def test_a_difference_needs_a_decision_whichever_base_it_was_compared_with(*, is_listed: bool) -> None:
+    image = Image("1", "project", 7, CART.name, "b" * 40, CART.viewport, "png", 1, 0, "kid")
+    result = ShotResult(Verdict.CHANGED, pixels_before="a", pixels_after="b")
+    shot = PlannedShot(CART, image, ShotBase(image, "a" * 40, is_listed), result)
+    assert review_pairs(ComparisonState.COMPARED, [shot.pair], {"changed"}, ReviewFacts()).gate == Gate(
+        GateState.WAITING, 1, ""
     )
 
 

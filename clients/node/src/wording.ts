@@ -21,9 +21,9 @@ export function safeMarkdown(text: string): string {
   return breakCommands(text.replace(CONTROLS, ""));
 }
 
-/** Return JSON with the same values. */
+/** Return JSON with the same values, without characters that some readers take as the end of a line. */
 export function safeJson(text: string): string {
-  return text.replace(/#(?=#)|[\x7f-\x9f]/g, (character) => {
+  return text.replace(/#(?=#)|[\x7f-\x9f\u2028\u2029]/g, (character) => {
     const code = character.charCodeAt(0).toString(16).padStart(4, "0");
     return `\\u${code}`;
   });

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from prshots.server.adapters.sql.database.database import Database
     from prshots.server.domain.audit.models import AuditEntry, AuditFilter
 
-PAGE = 1000
+PAGE = 50
 
 
 def audit(
@@ -31,9 +31,17 @@ def audit(
             help="Show only this action, such as token.created, or subject, such as token.",
         ),
     ] = "",
+    target: Annotated[
+        str, typer.Option(metavar="NAME", help="Show only actions on this target, such as an image's name.")
+    ] = "",
+    project: Annotated[str, typer.Option(metavar="NAME", help="Show only this project.")] = "",
+    pr: Annotated[int | None, typer.Option(metavar="N", min=1, help="Show only this pull request.")] = None,
     since: Annotated[
         str,
         typer.Option(metavar="DATE", help="Show only entries from this day on (UTC), such as 2026-01-31."),
+    ] = "",
+    until: Annotated[
+        str, typer.Option(metavar="DATE", help="Show only entries up to the end of this day (UTC).")
     ] = "",
     limit: Annotated[int, typer.Option(metavar="N", min=1, help="Show at most the newest N entries.")] = 100,
     json_lines: Annotated[
@@ -43,9 +51,19 @@ def audit(
 ) -> None:
     """Show who did what in this installation, newest first."""
     from prshots.server.domain.audit.models import AuditFilter
+    from prshots.server.domain.images.models import SECONDS_PER_DAY
     from prshots.server.wiring import use_database
 
-    which = AuditFilter(actor=actor, action=action, since=_midnight(since) if since else None)
+    which = AuditFilter(
+        actor=actor,
+        action=action,
+        target=target,
+        pr_number=pr,
+        project=project,
+        since=_midnight("since", since) if since else None,
+        until=_midnight("until", until) + SECONDS_PER_DAY if until else None,
+        with_shots=json_lines,
+    )
 
     async def show(database: "Database") -> list["AuditEntry"]:
         found: list[AuditEntry] = []
@@ -62,7 +80,7 @@ def audit(
     if json_lines:
         return
     print_table(
-        ["TIME", "WHO", "FROM", "ACTION", "ON", "PROJECT"],
+        ["TIME", "WHO", "FROM", "ACTION", "ON", "PULL REQUEST", "PROJECT"],
         [
             [
                 when(entry.at),
@@ -70,6 +88,7 @@ def audit(
                 entry.actor.address or "-",
                 entry.action,
                 entry.target or "-",
+                f"#{entry.pr_number}" if entry.pr_number else "-",
                 entry.project or "-",
             ]
             for entry in found
@@ -79,11 +98,11 @@ def audit(
         say("No entries match.")
 
 
-def _midnight(day: str) -> int:
+def _midnight(option: str, day: str) -> int:
     try:
         return int(datetime.strptime(day, "%Y-%m-%d").replace(tzinfo=UTC).timestamp())
     except ValueError:
-        raise InvalidInputError(f"--since takes a date such as 2026-01-31; got {day!r}") from None
+        raise InvalidInputError(f"--{option} takes a date such as 2026-01-31; got {day!r}") from None
 
 
 async def _entries(

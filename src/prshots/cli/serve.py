@@ -48,6 +48,7 @@ def serve(
     Ctrl-C or SIGTERM stops it once the uploads in progress are done.
     """
     from concurrent.futures import ThreadPoolExecutor
+    from contextvars import copy_context
 
     from prshots.server import wiring
     from prshots.server.processes import handover
@@ -78,7 +79,7 @@ def serve(
     )
 
     def greet(wait_until_ready: "Callable[[], bool]") -> None:
-        link = ThreadPoolExecutor(1).submit(new_link, settings) if makes_link else None
+        link = ThreadPoolExecutor(1).submit(copy_context().run, new_link, settings) if makes_link else None
         if wait_until_ready() and settings.log_format == "console":
             _print_greeting(settings, names, config, _wait_for(link) if link else None)
 

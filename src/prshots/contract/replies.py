@@ -394,7 +394,7 @@ class ComparedShot:
 
     It needs a decision like any other."""
     reason: str = ""
-    """Only present if the comparison failed: why."""
+    """Only present if the images could not be compared: why."""
     pair: str = ""
     """Only present, as `manual`, if the before image was uploaded with the image."""
     commit_sha: str = ""

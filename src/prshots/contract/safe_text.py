@@ -24,8 +24,8 @@ def safe_markdown(text: str) -> str:
 
 
 def safe_json(text: str) -> str:
-    """Return JSON with the same values."""
-    return re.sub("#(?=#)|[\x7f-\x9f]", lambda found: f"\\u{ord(found[0]):04x}", text)
+    """Return JSON with the same values, without characters that some readers take as the end of a line."""
+    return re.sub("#(?=#)|[\x7f-\x9f\u2028\u2029]", lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def _break_commands(text: str) -> str:

@@ -4,6 +4,7 @@ import type { Action, AuditEntry } from "../lib/types";
 
 const ACTS: Record<Action, string> = {
   "person.signed_in": "signed in",
+  "sign_in_link.created": "created a sign-in link for",
   "organization.created": "created the organization",
   "organization.deleted": "deleted the organization",
   "member.invited": "invited",
@@ -23,9 +24,10 @@ const ACTS: Record<Action, string> = {
   "trust.added": "added a trust for jobs of",
   "trust.removed": "removed a trust for jobs of",
   "trust.unpinned": "reset the pin of a trust for jobs of",
-  "image.deleted": "deleted images",
+  "image.deleted": "deleted the image",
   "pull_request.closed": "closed pull request",
   "pull_request.deleted": "deleted the images of pull request",
+  "pull_request.author_changed": "changed the author of pull request",
   "decision.made": "decided about changes in pull request",
   "quarantine.started": "put into quarantine",
   "quarantine.ended": "ended the quarantine of",
@@ -35,6 +37,8 @@ const ACTS: Record<Action, string> = {
   "webhook.changed": "changed the webhook",
   "webhook.secret_rotated": "rotated the secret of the webhook",
   "webhook.deleted": "deleted the webhook",
+  "webhook.tested": "sent a test message to the webhook",
+  "webhook.redelivered": "sent a message again to the webhook",
   "share_link.created": "created a share link for pull request",
   "share_link.revoked": "revoked a share link for pull request",
   "quota.changed": "changed the storage quota of",
@@ -54,6 +58,7 @@ const OWN_ACTS: Partial<Record<Action, string>> = {
 
 /** Entries from another version may have an act that this page doesn't know. */
 export function describeAct({ action, actor, target }: AuditEntry): string {
+  if (action === "image.deleted" && !target) return "deleted images"; // a project's, when it is deleted
   const own = actor.name === target ? OWN_ACTS[action as Action] : undefined;
   return own ?? ACTS[action as Action] ?? action;
 }
@@ -61,6 +66,7 @@ export function describeAct({ action, actor, target }: AuditEntry): string {
 /** The subjects of acts, for the filter. */
 export const SUBJECTS: readonly (readonly [subject: string, label: string])[] = [
   ["person", "Sign-ins"],
+  ["sign_in_link", "Sign-in links"],
   ["organization", "Organizations"],
   ["member", "Members"],
   ["invitation", "Invitations"],
@@ -82,7 +88,7 @@ export const SUBJECTS: readonly (readonly [subject: string, label: string])[] = 
   ["sweep", "Sweeps"],
 ];
 
-const PARTS = ["actor", "action", "project_id", "since", "until"] as const;
+const PARTS = ["actor", "action", "target", "pr_number", "project_id", "since", "until"] as const;
 
 export type AuditFilter = Record<(typeof PARTS)[number], string>;
 

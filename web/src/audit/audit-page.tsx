@@ -62,23 +62,41 @@ function AuditLog({ page }: { page: string }) {
 
 function Filters({ page, filter }: { page: string; filter: AuditFilter }) {
   const address = (change: Partial<AuditFilter>) => page + auditQuery({ ...filter, ...change });
-  const [actor, setActor] = useUrlText(filter.actor, (text) => address({ actor: text }));
+  const texts = [
+    {
+      label: "Who",
+      placeholder: "Login or token",
+      text: useUrlText(filter.actor, (actor) => address({ actor })),
+    },
+    {
+      label: "Target",
+      placeholder: "Name",
+      text: useUrlText(filter.target, (target) => address({ target })),
+    },
+    {
+      label: "Pull request",
+      placeholder: "Number",
+      text: useUrlText(filter.pr_number, (number) => address({ pr_number: number.replace(/^#/, "") })),
+    },
+  ];
   const choose = (change: Partial<AuditFilter>) => navigate(address(change), { replace: true });
   return (
     <div class="audit-filters">
-      <Field label="Who">
-        {(field) => (
-          <input
-            {...field}
-            value={actor}
-            maxLength={200}
-            placeholder="Login or token"
-            autocomplete="off"
-            spellcheck={false}
-            onInput={(event) => setActor(event.currentTarget.value)}
-          />
-        )}
-      </Field>
+      {texts.map(({ label, placeholder, text: [text, setText] }) => (
+        <Field key={label} label={label}>
+          {(field) => (
+            <input
+              {...field}
+              value={text}
+              maxLength={200}
+              placeholder={placeholder}
+              autocomplete="off"
+              spellcheck={false}
+              onInput={(event) => setText(event.currentTarget.value)}
+            />
+          )}
+        </Field>
+      ))}
       <Field label="What">
         {(field) => (
           <select
@@ -112,7 +130,9 @@ function Filters({ page, filter }: { page: string; filter: AuditFilter }) {
 }
 
 function Entry({ entry }: { entry: AuditEntry }) {
-  const details = Object.entries(entry.details);
+  const details = Object.entries(entry.details)
+    .filter(([, text]) => text)
+    .map(([name, text]) => `${name.replace("pr_number", "pull request").replaceAll("_", " ")}: ${text}`);
   return (
     <li>
       <time dateTime={new Date(entry.at * 1000).toISOString()}>{dateTime(entry.at, "UTC")} UTC</time>
@@ -122,11 +142,7 @@ function Entry({ entry }: { entry: AuditEntry }) {
           {entry.target !== entry.actor.name && <strong>{entry.target}</strong>}
           {entry.project && entry.project !== entry.target && <span class="quiet"> in {entry.project}</span>}
         </p>
-        {details.length > 0 && (
-          <p class="quiet small">
-            {details.map(([name, text]) => `${name.replaceAll("_", " ")}: ${text}`).join(" · ")}
-          </p>
-        )}
+        {details.length > 0 && <p class="quiet small">{details.join(" · ")}</p>}
       </div>
       <span class="quiet small">{entry.actor.address}</span>
     </li>

@@ -13,7 +13,7 @@ import { isSameShot, shotId } from "../gallery/shot-key";
 import { Toolbar } from "../gallery/toolbar";
 import { useShotFilter } from "../gallery/use-shot-filter";
 import { compareCommand } from "../lib/commands";
-import { capitalize, describeRetry, formatCount, formatNumber, isSameCommit, shortSha } from "../lib/format";
+import { capitalize, describeRetry, formatCount, formatNumber, shortSha } from "../lib/format";
 import type { Live } from "../lib/live";
 import { Link, useLocation } from "../lib/router";
 import type { Comparison, LatestComparison, PullRequest } from "../lib/types";
@@ -88,7 +88,7 @@ export function ComparedChanges(props: ComparedChangesProps) {
   const { query } = useLocation();
   const filterInput = useShotFilter(urls, "changes");
   const { filter } = filterInput;
-  const { branch, counts, groups, gate, outdated_notes } = comparison;
+  const { branch, counts, groups, gate, blocked, outdated_notes } = comparison;
   const all = desk.shots;
   const inVerdict = useMemo(() => filterByVerdict(all, filter.verdict), [all, filter.verdict]);
   const sorted = useMemo(() => sortByGroup(inVerdict, groups), [inVerdict, groups]);
@@ -101,13 +101,21 @@ export function ComparedChanges(props: ComparedChangesProps) {
   const found = sections.flatMap((section) => section.shots);
   const openShot = openShotFrom(query);
   const close = useCloseViewer(urls, "changes", filter, openShot);
-  const actions = usePageReview(desk, found, urls, filter);
+  const { actions, dialog } = usePageReview(desk, found, urls, filter);
+  const group = query.get("group");
+  const isGone = group !== null && isUnfiltered(filter) && !sections.some(({ id }) => id === group);
   return (
     <>
       <div class="base">
+        <ComparisonStatus {...{ urls, comparison, prNumber, pull }} />
+        {isGone && comparison.state !== "running" && (
+          <p class="base-state" data-state="newer" role="status">
+            <strong>No such group</strong> The newest screenshots don’t have this change any more, or it looks
+            different now.
+          </p>
+        )}
         <ComparedWith comparison={comparison} />
         {all.length > 0 && <VerdictFilter {...{ urls, filter, counts }} />}
-        <ComparisonStatus {...{ urls, comparison, prNumber, pull }} />
       </div>
       {all.length > 0 && (
         <>
@@ -128,10 +136,11 @@ export function ComparedChanges(props: ComparedChangesProps) {
               </button>
             )}
           </Toolbar>
-          <PairSheet {...{ sections, branch, urls, filter, isWhole, actions }} group={query.get("group")} />
+          <PairSheet {...{ sections, branch, urls, filter, group, isWhole, actions }} />
           {found.length === 0 && <NoChanges {...{ urls, filter, comparison }} />}
           {outdated_notes.length > 0 && <OutdatedNotes notes={outdated_notes} />}
-          <ReviewBar {...{ desk, gate, actions }} inView={found} />
+          <ReviewBar {...{ desk, gate, blocked, actions }} inView={found} />
+          {dialog}
         </>
       )}
       {openShot && (
@@ -175,7 +184,7 @@ function ComparedWith({ comparison }: { comparison: Comparison }) {
   );
 }
 
-/** Says what is missing from the comparison, if anything. */
+/** Says why the gate is blocked, if it is, and what to do. */
 function ComparisonStatus({
   urls,
   comparison,
@@ -186,9 +195,13 @@ function ComparisonStatus({
   ran.current ||= comparison.state === "running";
   const words = describeState(comparison, prNumber) ?? (ran.current ? describeDone(comparison) : null);
   const canRun = urls.projectId !== null; // behind a share link, nobody can run a command
-  const isNewer = pull && pull.images > 0 && !isSameCommit(pull.last_commit, comparison.commit_sha);
   return (
     <>
+      {comparison.unreadable && (
+        <p class="base-state" data-state="failed" role="status">
+          {comparison.unreadable}
+        </p>
+      )}
       {words && (
         <div class="base-state" data-state={comparison.state} role="status">
           <p>
@@ -202,10 +215,11 @@ function ComparisonStatus({
           <strong>The {kind} was not sent</strong> {error}. {describeRetry(next_at)}
         </p>
       ))}
-      {isNewer && (
-        <p class="base-state" data-state="newer">
-          <strong>Not the newest commit</strong> The screenshots of <Sha sha={pull.last_commit} /> are not
-          compared yet.
+      {comparison.gate.reason === "not_compared" && (
+        <p class="base-state" data-state="not_compared" role="status">
+          <strong>Not the newest commit</strong> The screenshots of{" "}
+          {pull ? <Sha sha={pull.last_commit} /> : "the newest commit"} are not compared yet. Wait for the
+          job, or run it again.
         </p>
       )}
     </>

@@ -35,7 +35,9 @@ function describeShift(shift: number): string {
 /** Where the before image comes from. Empty for the usual case, a baseline from the pull request's own history. */
 export function describeBase({ is_pair, ancestor }: ComparedShot, branch: string): string {
   if (is_pair) return "Before and after uploaded together";
-  return ancestor ? "" : `Compared with the newest baseline of ${branch}, not an ancestor`;
+  return ancestor
+    ? ""
+    : `Compared with the newest of ${branch}, because no commit that the job listed has it`;
 }
 
 export const baseClass = ({ is_pair }: ComparedShot): string => (is_pair ? "" : "not-ancestor");

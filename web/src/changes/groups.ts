@@ -1,8 +1,8 @@
 /** The shots of a comparison by group. Pure. */
-import { formatCount } from "../lib/format";
+import { capitalize, formatCount, formatNumber } from "../lib/format";
 import { sortNaturally } from "../lib/natural-order";
 import type { Comparison, GroupKind, ReviewState } from "../lib/types";
-import { listApprovers } from "../review/reviews";
+import { listPeople } from "../review/reviews";
 import { describeVerdict, type ShotWithVerdict } from "./verdicts";
 
 /** Shots under one heading: a group, the shots of a verdict without groups, or shots that nobody has to review. */
@@ -15,10 +15,11 @@ export interface Section {
   shots: ShotWithVerdict[];
 }
 
-/** By group, in the service’s order, then by name. Shots without a group come last. */
+/** Failed shots first, then by group, in the service’s order, then by name. Others without a group come last. */
 export function sortByGroup(shots: ShotWithVerdict[], groups: Comparison["groups"]): ShotWithVerdict[] {
   const places = new Map(groups.map(({ id }, index) => [id, index]));
-  const placeOf = ({ group }: ShotWithVerdict) => places.get(group) ?? groups.length;
+  const placeOf = ({ group, verdict }: ShotWithVerdict) =>
+    verdict === "failed" ? -1 : (places.get(group) ?? groups.length);
   const byName = sortNaturally(shots, ({ name }) => name);
   return byName.sort((one, other) => placeOf(one) - placeOf(other));
 }
@@ -56,13 +57,28 @@ const QUIET: Partial<Record<ReviewState, string>> = {
 
 export const isQuiet = ({ id }: Section): boolean => id in QUIET;
 
-/** The line that a section folds to if there is nothing left to look at: "6 screenshots approved by ann". */
-export function foldedTitle(section: Section): string | null {
-  if (isQuiet(section)) return section.title;
-  if (section.shots.some(({ review }) => review.state !== "approved")) return null;
-  const by = listApprovers(section.shots);
-  return `${formatCount(section.shots.length, "screenshot")} approved${by && ` by ${by}`}`;
+export interface Decided {
+  state: "approved" | "rejected";
+  /** "Approved by ann", "1 of 6 rejected by ann" */
+  words: string;
 }
+
+/** What people decided about a section. One rejected shot rejects it, and one open shot leaves it open: null. */
+export function decidedIn({ shots }: Section): Decided | null {
+  const inState = (state: ReviewState) => shots.filter(({ review }) => review.state === state);
+  const [rejected, open, approved] = [inState("rejected"), inState("open"), inState("approved")];
+  const those = rejected.length > 0 ? rejected : approved;
+  if (those.length === 0 || (those === approved && open.length > 0)) return null;
+  const state = those === rejected ? "rejected" : "approved";
+  const total = rejected.length + open.length + approved.length;
+  const part = those.length < total ? `${formatNumber(those.length)} of ${formatNumber(total)} ` : "";
+  const by = listPeople(those);
+  return { state, words: capitalize(`${part}${state}${by && ` by ${by}`}`) };
+}
+
+/** Whether nothing is left to look at. */
+export const isDone = (section: Section): boolean =>
+  isQuiet(section) || decidedIn(section)?.state === "approved";
 
 function leadFirst(shots: ShotWithVerdict[]): ShotWithVerdict[] {
   const lead = shots.find(({ closeups }) => closeups.length > 0);

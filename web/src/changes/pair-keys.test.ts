@@ -5,6 +5,7 @@ import { pairKeyAction } from "./pair-keys";
 
 const still = { x: false, y: false };
 const action = (name: string, more = {}) => pairKeyAction(key(name, more), still);
+const pressed = (name: string) => key(name.replace("Shift+", ""), { shiftKey: name.startsWith("Shift+") });
 
 test("digits choose the mode, letters do the rest, n and p choose the change", () => {
   expect(["1", "2", "3", "4"].map((name) => action(name))).toEqual(
@@ -15,6 +16,7 @@ test("digits choose the mode, letters do the rest, n and p choose the change", (
       (name) => ({ do: name }),
     ),
   );
+  expect(pairKeyAction(pressed("Shift+G"), still)).toEqual({ do: "rejectGroup" });
   for (const name of ["n", "j", "ArrowRight"]) expect(action(name)).toEqual({ do: "go", step: "next" });
   for (const name of ["p", "k", "ArrowLeft"]) expect(action(name)).toEqual({ do: "go", step: "previous" });
 });
@@ -38,9 +40,10 @@ test("every key in the help does something where the help says", () => {
     KEYS.filter((section) => where.test(section.where))
       .flatMap(({ keys }) => keys.flatMap(([listed]) => listed.split(" ")))
       .filter((name) => name !== "Esc" && !actionOf(names[name] ?? name)); // the dialog handles Esc
-  expect(idle(/^Everywhere|^Review|a viewer|a change$/, action)).toEqual([]);
+  const ofPair = (name: string) => pairKeyAction(pressed(name), still);
+  expect(idle(/^Everywhere|^Review|a viewer|a change$/, ofPair)).toEqual([]);
   expect(idle(/^Everywhere|a viewer|a screenshot$/, (name) => keyAction(key(name), still))).toEqual([]);
   const onPage = idle(/^Everywhere|gallery$/, (name) => pageKeyAction(key(name)));
-  expect(idle(/^Review/, (name) => reviewKey(key(name)))).toEqual([]);
+  expect(idle(/^Review/, (name) => reviewKey(pressed(name)))).toEqual([]);
   expect(onPage).toEqual(["Enter"]); // a link handles Enter, or the filter
 });

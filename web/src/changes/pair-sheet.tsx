@@ -8,12 +8,12 @@ import { Link } from "../lib/router";
 import type { Image } from "../lib/types";
 import { type ChangesUrls, pageHref, pairHref } from "../pull/urls";
 import { DecideButtons, type ReviewActions } from "../review/review-bar";
-import { ReviewLabel } from "../review/review-label";
-import { isOpen } from "../review/reviews";
+import { GroupLabel, ReviewLabel } from "../review/review-label";
+import { isOpen, isRejectable } from "../review/reviews";
 import { Thumbnail } from "../thumbnails/thumbnail";
 import { Button } from "../ui";
 import { baseClass, describeBase, describeChange } from "./descriptions";
-import { firstShots, foldedTitle, indexSections, isQuiet, type Section } from "./groups";
+import { decidedIn, firstShots, indexSections, isDone, isQuiet, type Section } from "./groups";
 import { cutPosition } from "./pair-layout";
 import { VerdictChip } from "./verdict-chip";
 import type { ShotWithVerdict } from "./verdicts";
@@ -72,29 +72,35 @@ interface GroupProps extends PairSheetProps {
   shots: ShotWithVerdict[];
 }
 
-/** A group with nothing left to look at is one line, until it is opened. */
+/** A group with nothing left to look at is one line, until it is opened. A link to it opens it. */
 function Group({ section, shots, sections: _, group, ...rest }: GroupProps) {
   const { urls, actions } = rest;
   const { id, title } = section;
-  const folded = foldedTitle(section);
+  const isFolded = isDone(section);
+  const decided = decidedIn(section);
   const [isShown, setShown] = useState(false);
+  const isLinked = id === group;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: folds if the last decision about it is made here
+  useEffect(() => setShown(isLinked && isFolded), [isLinked]);
   const open = section.shots.filter(isOpen);
+  const rejectable = section.shots.filter(isRejectable);
   return (
     <section
-      class={`group ${folded ? "done" : ""}`}
+      class={`group ${isFolded ? "done" : ""}`}
       data-group={id}
-      {...(id === group ? { "data-current": "" } : {})}
+      {...(isLinked ? { "data-current": "" } : {})}
     >
       <div class="group-head">
         <h2 class="group-title" tabIndex={-1}>
-          {folded ?? title}
+          {title}
         </h2>
+        {decided && <GroupLabel decided={decided} />}
         {isQuiet(section) && urls.projectId && (
           <Link href={`/projects/${urls.projectId}/${id === "quarantined" ? "quarantine" : "noise"}`}>
             {id === "quarantined" ? "Quarantine" : "Alternating screenshots"}
           </Link>
         )}
-        {folded && (
+        {isFolded && (
           <button
             type="button"
             class="link-button"
@@ -104,13 +110,21 @@ function Group({ section, shots, sections: _, group, ...rest }: GroupProps) {
             {isShown ? "Hide" : "Show"}
           </button>
         )}
+        {actions && open.length > 0 && rejectable.length > 1 && (
+          <Button
+            title="Reject the group with one note (Shift+G)"
+            onClick={() => actions.startGroupRejection(rejectable)}
+          >
+            Reject {formatCount(rejectable.length, "screenshot")}
+          </Button>
+        )}
         {actions && open.length > 1 && (
           <Button title="Approve the group (G)" onClick={() => actions.approve(open)}>
             Approve {formatCount(open.length, "screenshot")}
           </Button>
         )}
       </div>
-      {(!folded || isShown) && (
+      {(!isFolded || isShown) && (
         <ul class="pairs">
           {shots.map((shot, place) => (
             <Pair key={shotId(shot)} isLead={place === 0} shot={shot} {...rest} />

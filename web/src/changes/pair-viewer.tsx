@@ -12,10 +12,11 @@ import { isDoubleDecision, usePace, ViewerDialog } from "../lightbox/viewer-dial
 import { QuarantineDialog } from "../noise/quarantine-dialog";
 import { isTyping } from "../pull/shortcuts";
 import { type ChangesUrls, type Mode, modeFrom, type OpenShot, pairHref } from "../pull/urls";
+import { useGroupRejection } from "../review/group-rejection";
 import { NotesPanel } from "../review/notes-panel";
 import { pinAt } from "../review/pins";
 import { type ReviewActions, ShotReviewBar } from "../review/review-bar";
-import { isDecidable, nextOpen, openInGroup } from "../review/reviews";
+import { isDecidable, nextOpen, openInGroup, rejectableInGroup } from "../review/reviews";
 import type { ReviewDesk } from "../review/use-review-desk";
 import { HelpIcon, HistoryIcon, ListIcon, NoteIcon } from "../ui";
 import { toSections } from "./groups";
@@ -43,7 +44,7 @@ interface PairViewerProps {
 
 export function PairViewer(props: PairViewerProps) {
   const { openShot, order, comparison, desk, urls, filter, refresh, onHelp, onClose } = props;
-  const { groups, branch, gate, outdated_notes } = comparison;
+  const { groups, branch, gate, blocked, outdated_notes } = comparison;
   const modeInUrl = modeFrom(useLocation().query);
   const position = order.findIndex((shot) => isSameShot(shot, openShot.shotKey));
   const shot = order[position];
@@ -74,11 +75,13 @@ export function PairViewer(props: PairViewerProps) {
     if (zoom.isInitial) zoom.keepCenter();
     navigate(pairHref(urls, openShot.shotKey, chosen, filter), { replace: true });
   };
+  const groupRejection = useGroupRejection(desk, (rejected) => goOn(rejected));
   const decisions: ReviewActions = {
     approve(shots) {
       if (shot && desk.decide(shots, "approved")) goOn(shots);
     },
     startRejection: (of) => desk.setDraft(of, { note: of.review.note, pin: of.review.pin }),
+    startGroupRejection: groupRejection.start,
     undo() {
       const undone = desk.undo?.();
       if (undone) show(undone);
@@ -118,6 +121,7 @@ export function PairViewer(props: PairViewerProps) {
     approve: () => shot && actions?.approve([shot]),
     reject: () => shot && isDecidable(shot) && actions?.startRejection(shot),
     group: () => shot && actions?.approve(openInGroup(order, shot)),
+    rejectGroup: () => shot && actions?.startGroupRejection(rejectableInGroup(order, shot)),
     undo: () => actions?.undo(),
     original: openOriginal,
     help: onHelp,
@@ -165,11 +169,12 @@ export function PairViewer(props: PairViewerProps) {
         <NotesPanel shots={desk.shots} outdated={outdated_notes} current={openShot.shotKey} show={show} />
       )}
       <ShotReviewBar
-        {...{ desk, gate, shot, actions }}
+        {...{ desk, gate, blocked, shot, actions }}
         inView={order}
         reject={() => void reject()}
         onQuarantine={() => setQuarantining(true)}
       />
+      {groupRejection.dialog}
       {isQuarantining && urls.projectId && (
         <QuarantineDialog
           projectId={urls.projectId}
@@ -276,6 +281,7 @@ interface Handlers {
   approve: () => void;
   reject: () => void;
   group: () => void;
+  rejectGroup: () => void;
   undo: () => void;
 }
 

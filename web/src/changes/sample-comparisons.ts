@@ -37,6 +37,8 @@ export const comparison = (some: Partial<Comparison> = {}): Comparison => ({
   groups: [],
   gate: { state: "passed", open: 0, reason: "" },
   check: { state: "none", forge: null, error: "", posted: "", description: "" },
+  blocked: "",
+  unreadable: "",
   outdated_notes: [],
   outbox: [],
   shots: [],

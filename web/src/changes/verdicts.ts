@@ -2,7 +2,7 @@
 import { shotId } from "../gallery/shot-key";
 import type { ComparedShot, Comparison, Shot, Verdict } from "../lib/types";
 
-/** In the order of the page. */
+/** In the order of the comment’s heading. */
 const VERDICTS: readonly Verdict[] = ["changed", "moved", "new", "removed", "failed", "unchanged"];
 
 /** As in the comment. */
@@ -26,7 +26,7 @@ export const filterByVerdict = (shots: ShotWithVerdict[], verdict: string): Shot
 /** The service computes the counts, so that the comment and every page show the same. */
 export type Counts = Comparison["counts"];
 
-/** Each verdict that occurs, in the order of the page, and how many shots have it. */
+/** Each verdict that occurs, in the order of the comment’s heading, and how many shots have it. */
 export const listCounts = (counts: Counts): [Verdict, number][] =>
   VERDICTS.map((verdict): [Verdict, number] => [verdict, counts[verdict] ?? 0]).filter(
     ([, count]) => count > 0,

@@ -14,7 +14,7 @@ export const connection = new Signal<Connection>("online");
 
 export const EVERY_MS = 3_000;
 /** A reply with hundreds of pairs is large: poll a finished comparison less often, and after each upload. */
-export const comparisonPace = (data: LatestComparison | undefined): number =>
+export const comparisonPace = (data: Pick<LatestComparison, "comparison"> | undefined): number =>
   data?.comparison && data.comparison.state !== "running" ? 5 * EVERY_MS : EVERY_MS;
 
 const SLOWEST_MS = 10_000;

@@ -6,6 +6,7 @@
 
 export type Action =
   | "person.signed_in"
+  | "sign_in_link.created"
   | "organization.created"
   | "organization.deleted"
   | "member.invited"
@@ -28,6 +29,7 @@ export type Action =
   | "image.deleted"
   | "pull_request.closed"
   | "pull_request.deleted"
+  | "pull_request.author_changed"
   | "decision.made"
   | "quarantine.started"
   | "quarantine.ended"
@@ -37,6 +39,8 @@ export type Action =
   | "webhook.changed"
   | "webhook.secret_rotated"
   | "webhook.deleted"
+  | "webhook.tested"
+  | "webhook.redelivered"
   | "share_link.created"
   | "share_link.revoked"
   | "quota.changed"
@@ -587,7 +591,7 @@ export interface ComparedShot {
   base_commit: string | null;
   /** false if the base is the branch's newest baseline, not one from the pull request's own history. */
   ancestor: boolean;
-  /** The reason why the comparison failed. Otherwise empty. */
+  /** Why its images could not be compared. Otherwise empty. */
   reason: string;
   /** The identity of the decoded pixels. Empty if there is no image, or if it isn't known yet. */
   pixels_before: string;
@@ -628,14 +632,26 @@ export interface Comparison extends ComparisonSummary {
   groups: ShotGroup[];
   gate: Gate;
   check: Check;
+  /** Why the gate is blocked, in one line of plain text. Otherwise empty. */
+  blocked: string;
+  /** Which shots could not be compared and keep the gate blocked, and what to do. Otherwise empty. */
+  unreadable: string;
   outdated_notes: OutdatedNote[];
   outbox: Failure[];
   /** Changed shots first, then moved, new, removed, failed and unchanged ones, each in natural order. */
   shots: ComparedShot[];
 }
 
+/** Another project of the repository that takes part in the pull request. */
+export interface Sibling {
+  id: string;
+  name: string;
+  gate: Gate;
+}
+
 export interface LatestComparison {
   comparison: Comparison | null;
+  siblings: Sibling[];
 }
 
 /** A link that shows a pull request's changes to people without an account. */

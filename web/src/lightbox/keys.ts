@@ -61,13 +61,15 @@ const ON_PAGE: Record<string, PageKeyAction> = {
 export const pageKeyAction = (event: KeyPress): PageKeyAction | null =>
   isForBrowser(event) ? null : (ON_PAGE[normalizeKey(event.key)] ?? null);
 
-export type ReviewKey = "approve" | "reject" | "group" | "undo";
+export type ReviewKey = "approve" | "reject" | "group" | "rejectGroup" | "undo";
 
 const REVIEW_KEYS: Record<string, ReviewKey> = { a: "approve", r: "reject", g: "group", u: "undo" };
 
 /** Keys that decide, on the page and in the viewer of a change. */
-export const reviewKey = (event: KeyPress): ReviewKey | null =>
-  isForBrowser(event) ? null : (REVIEW_KEYS[normalizeKey(event.key)] ?? null);
+export function reviewKey(event: KeyPress): ReviewKey | null {
+  const key = isForBrowser(event) ? null : REVIEW_KEYS[normalizeKey(event.key)];
+  return key === "group" && event.shiftKey ? "rejectGroup" : (key ?? null);
+}
 
 const isForBrowser = (event: KeyPress): boolean => event.ctrlKey || event.metaKey || event.altKey;
 
@@ -89,6 +91,7 @@ export const KEYS: readonly { where: string; keys: readonly [keys: string, does:
       ["A", "Approve"],
       ["R", "Reject with a note"],
       ["G", "Approve the whole group"],
+      ["Shift+G", "Reject the whole group"],
       ["U", "Undo the last decision"],
     ],
   },

@@ -61,7 +61,7 @@ let last = { key: "", at: Number.NEGATIVE_INFINITY };
 /** Whether a key that decides is held down, or pressed twice at once: it would decide about the next change. */
 export function isDoubleDecision(event: KeyboardEvent): boolean {
   const key = reviewKey(event);
-  if (!key || key === "reject") return false;
+  if (!key || key === "reject" || key === "rejectGroup") return false; // they ask first
   const isSecond = key === last.key && event.timeStamp - last.at < DOUBLE_MS;
   last = { key, at: event.timeStamp };
   return event.repeat || isSecond;

@@ -23,7 +23,9 @@ export function removeQuestion(member: Member, organization: Organization) {
           " until they sign in again, or for good if they leave the group or you remove it"}
         . Trusts and tokens that others created stay valid: if they copied a token or added a trust, check
         each project’s Tokens page.
-        {member.role === "owner" && " Their invitations and links end. Groups that they added stay."}
+        {member.role === "maintainer" && " Their share links end."}
+        {member.role === "owner" &&
+          " Their invitations, invitation links and share links end. Groups that they added stay."}
       </p>
     ),
     action: `Remove ${member.login}`,

@@ -4,7 +4,8 @@ import { describeCounts } from "../changes/descriptions";
 import { countShots } from "../changes/verdicts";
 import { send } from "../lib/api";
 import { formatBytes, formatCount, formatNumber, shortSha } from "../lib/format";
-import type { Comparison, Expired, Project, PullRequest } from "../lib/types";
+import { Link } from "../lib/router";
+import type { Comparison, Expired, Project, PullRequest, Sibling } from "../lib/types";
 import { useMay } from "../lib/use-may";
 import { GateLabel } from "../review/review-label";
 import { ShareDialog } from "../share-links/share-dialog";
@@ -24,7 +25,7 @@ import {
 } from "../ui";
 import { forgeLinkLabel, pullHeading } from "./pull-labels";
 import { PullState } from "./pull-state";
-import type { PullUrls } from "./urls";
+import { type PullUrls, pullUrls } from "./urls";
 
 interface PullHeadProps {
   projectId: string;
@@ -32,13 +33,14 @@ interface PullHeadProps {
   project: Project | undefined;
   pull: PullRequest | undefined;
   comparison: Comparison | null;
+  siblings: Sibling[];
   urls: PullUrls;
   onChanged: () => void;
   onHelp: () => void;
 }
 
 export function PullHead(props: PullHeadProps) {
-  const { project, projectId, prNumber, pull, comparison, urls, onChanged, onHelp } = props;
+  const { project, projectId, prNumber, pull, comparison, siblings, urls, onChanged, onHelp } = props;
   const crumbs = [
     { href: "/", label: "Projects" },
     { href: `/projects/${projectId}`, label: project?.name ?? "…" },
@@ -51,6 +53,16 @@ export function PullHead(props: PullHeadProps) {
       actions={pull && <Actions {...{ pull, urls, onChanged, onHelp }} />}
     >
       <p class="pull-facts">{pull ? <Facts pull={pull} comparison={comparison} /> : "\u00a0"}</p>
+      {siblings.length > 0 && (
+        <p class="pull-facts siblings">
+          <span>Also in this pull request:</span>
+          {siblings.map(({ id, name, gate }) => (
+            <span key={id}>
+              <Link href={pullUrls(id, prNumber).page}>{name}</Link> <GateLabel gate={gate} />
+            </span>
+          ))}
+        </p>
+      )}
     </PageHead>
   );
 }

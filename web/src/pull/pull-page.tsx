@@ -24,12 +24,14 @@ interface PullPageProps {
   prNumber: number;
 }
 
+const NOTHING: LatestComparison = { comparison: null, siblings: [] };
+
 export function PullPage({ projectId, prNumber }: PullPageProps) {
   const urls = pullUrls(projectId, prNumber);
   const project = useLive<Project>(`/projects/${projectId}`).data;
   const { data: pull, error, refresh } = useLive<PullRequest>(urls.pull);
   const latest = useComparison(urls, pull);
-  const comparison = latest.data?.comparison ?? null;
+  const { comparison, siblings } = latest.data ?? NOTHING;
   const tab = useTab(latest);
   const queue = useThumbnailQueue(projectId);
   const { help, setHelp } = useShortcuts();
@@ -40,7 +42,7 @@ export function PullPage({ projectId, prNumber }: PullPageProps) {
   return (
     <Thumbnails.Provider value={queue}>
       <PullHead
-        {...{ project, projectId, prNumber, pull, comparison, urls, onHelp }}
+        {...{ project, projectId, prNumber, pull, comparison, siblings, urls, onHelp }}
         onChanged={refreshShown}
       />
       {!pull && error ? (

@@ -5,10 +5,18 @@ import type { ShotWithVerdict } from "../changes/verdicts";
 import { shotId } from "../gallery/shot-key";
 import { formatCount, formatNumber } from "../lib/format";
 import type { Gate } from "../lib/types";
-import { Button, Menu, MoreIcon } from "../ui";
+import { BlockedIcon, Button, Menu, MoreIcon } from "../ui";
 import { describeCheck } from "./check";
 import { ReviewLabel } from "./review-label";
-import { countReviews, describeLeft, isDecidable, isOpen, type Note, openInGroup } from "./reviews";
+import {
+  countReviews,
+  describeLeft,
+  isDecidable,
+  isOpen,
+  type Note,
+  openInGroup,
+  rejectableInGroup,
+} from "./reviews";
 import type { ReviewDesk } from "./use-review-desk";
 
 /** What the buttons and keys of a review do. */
@@ -16,12 +24,16 @@ export interface ReviewActions {
   approve(shots: ShotWithVerdict[]): void;
   /** Opens the note. */
   startRejection(shot: ShotWithVerdict): void;
+  /** Asks for one note about all of them. */
+  startGroupRejection(shots: ShotWithVerdict[]): void;
   undo(): void;
 }
 
 interface Props {
   desk: ReviewDesk;
   gate: Gate;
+  /** Why the gate is blocked, regardless of what is left to decide. Empty if it isn’t. */
+  blocked: string;
   /** The shots on the page. */
   inView: ShotWithVerdict[];
   /** null for people who can’t decide. */
@@ -29,14 +41,14 @@ interface Props {
 }
 
 /** Below the page. */
-export function ReviewBar({ desk, gate, inView, actions }: Props) {
+export function ReviewBar({ desk, gate, blocked, inView, actions }: Props) {
   const open = inView.filter(isOpen);
   const words = describeLeft(gate, countReviews(desk.shots));
-  if (!words && !desk.undo) return null;
+  if (!words && !blocked && !desk.undo) return null;
   const isAll = open.length === countReviews(desk.shots).open;
   return (
     <section class="review-bar on-page" aria-label="Review" tabIndex={-1}>
-      <Left desk={desk} gate={gate} />
+      <Left {...{ desk, gate, blocked }} />
       <Problem desk={desk} />
       {actions && (
         <Buttons>
@@ -63,9 +75,10 @@ interface ShotReviewBarProps extends Props {
 
 /** Below an open change. */
 export function ShotReviewBar(props: ShotReviewBarProps) {
-  const { desk, gate, inView, shot, actions, reject, onQuarantine } = props;
+  const { desk, gate, blocked, inView, shot, actions, reject, onQuarantine } = props;
   const draft = shot && desk.draftOf(shot);
   const group = shot ? openInGroup(inView, shot) : [];
+  const rejectable = shot ? rejectableInGroup(inView, shot) : [];
   if (!shot) return <section class="review-bar" aria-label="Review" />;
   return (
     <section class="review-bar" aria-label="Review">
@@ -80,7 +93,7 @@ export function ShotReviewBar(props: ShotReviewBarProps) {
         />
       ) : (
         <>
-          <Left desk={desk} gate={gate} />
+          <Left {...{ desk, gate, blocked }} />
           <p class="review-about">
             <ReviewLabel shot={shot} /> {shot.review.note && <q class="review-note">{shot.review.note}</q>}
           </p>
@@ -90,6 +103,13 @@ export function ShotReviewBar(props: ShotReviewBarProps) {
               <UndoButton desk={desk} actions={actions} />
               {shot.review.state !== "quarantined" && (
                 <Menu button={<MoreIcon />} label="More actions">
+                  {rejectable.length > 1 && (
+                    <li>
+                      <button type="button" onClick={() => actions.startGroupRejection(rejectable)}>
+                        Reject {formatCount(rejectable.length, "screenshot")}…
+                      </button>
+                    </li>
+                  )}
                   <li>
                     <button type="button" onClick={onQuarantine}>
                       Quarantine…
@@ -160,11 +180,16 @@ export function DecideButtons({
   );
 }
 
-function Left({ desk, gate }: Pick<Props, "desk" | "gate">) {
+function Left({ desk, gate, blocked }: Pick<Props, "desk" | "gate" | "blocked">) {
   const counts = countReviews(desk.shots);
   const isDone = gate.state === "passed" && counts.total > 0 && counts.open + counts.rejected === 0;
   return (
     <p class="review-left" role="status">
+      {blocked && (
+        <span class="gate" data-state="blocked">
+          <BlockedIcon /> {blocked}
+        </span>
+      )}
       {counts.total > 0 && <meter aria-hidden="true" max={counts.total} value={counts.total - counts.open} />}
       {describeLeft(gate, counts)}
       {isDone && desk.check && ` ${describeCheck(desk.check)}`}
@@ -206,7 +231,7 @@ interface NoteFormProps {
 }
 
 /** Asks what is wrong with a change. The draft stays until it is recorded or canceled. */
-function NoteForm({ draft, hasPicture, problem, change, send }: NoteFormProps) {
+export function NoteForm({ draft, hasPicture, problem, change, send }: NoteFormProps) {
   const field = useRef<HTMLTextAreaElement>(null);
   useEffect(() => field.current?.focus(), []);
   const onKeyDown = (event: KeyboardEvent) => {

@@ -1,4 +1,5 @@
 /** The states of a review and of the gate: an icon and words. */
+import type { Decided } from "../changes/groups";
 import type { ShotWithVerdict } from "../changes/verdicts";
 import type { Gate } from "../lib/types";
 import { BlockedIcon, CheckIcon, CircleIcon, CloseIcon, HistoryIcon, PauseIcon, Time } from "../ui";
@@ -38,6 +39,15 @@ export function ReviewLabel({ shot }: { shot: ShotWithVerdict }) {
           <PauseIcon /> In quarantine
         </>
       )}
+    </span>
+  );
+}
+
+/** What is decided about a group. */
+export function GroupLabel({ decided: { state, words } }: { decided: Decided }) {
+  return (
+    <span class="review-label" data-state={state}>
+      {state === "approved" ? <CheckIcon /> : <CloseIcon />} {words}
     </span>
   );
 }

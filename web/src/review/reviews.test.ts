@@ -1,11 +1,20 @@
 import { expect, test } from "vitest";
-import { foldedTitle, toSections } from "../changes/groups";
+import { decidedIn, isDone, toSections } from "../changes/groups";
 import { comparedShot } from "../changes/sample-comparisons";
 import type { ShotWithVerdict } from "../changes/verdicts";
 import type { Gate, Review, Verdict } from "../lib/types";
 import { describeEnd } from "../noise/quarantine-end";
 import { pinAt } from "./pins";
-import { countReviews, describeLeft, isDecidable, nextOpen, openInGroup, pairOf, undoSteps } from "./reviews";
+import {
+  countReviews,
+  describeLeft,
+  isDecidable,
+  nextOpen,
+  openInGroup,
+  pairOf,
+  rejectableInGroup,
+  undoSteps,
+} from "./reviews";
 
 function shot(
   name: string,
@@ -30,7 +39,7 @@ test("says what is left, and what to do at the end", () => {
     "1 screenshot rejected: push a fix.",
   );
   expect(words([shot("a", "approved")], { state: "passed" })).toBe("Everything is reviewed.");
-  expect(words([shot("a", "approved")], { state: "blocked", reason: "incomplete" })).toContain("missing");
+  expect(words([shot("a", "approved")], { state: "blocked", reason: "incomplete" })).toBe("");
   expect(words(unneeded, { state: "passed" })).toBe("");
 });
 
@@ -55,13 +64,16 @@ test("the next open shot comes after the decided one, or from the start", () => 
   expect(nextOpen([...order], c, [a, c, d])).toBeUndefined();
 });
 
-test("a group has its open shots, and a shot without a group is alone", () => {
-  const [a, b, c] = [{}, { group: "g" }, { group: "g" }].map((more, at) =>
-    shot("abc"[at] ?? "", "open", more),
+test("a group is approved where it is open, and rejected where it isn’t rejected", () => {
+  const [a, b] = [shot("a"), shot("b", "open", { group: "g" })];
+  const others = (["open", "approved", "rejected"] as const).map((state) =>
+    shot(state, state, { group: "g" }),
   );
-  const order = [a, b, c, shot("d", "approved", { group: "g" }), shot("e")] as ShotWithVerdict[];
-  expect(names(openInGroup(order, b as ShotWithVerdict))).toEqual(["b", "c"]);
-  expect(names(openInGroup(order, a as ShotWithVerdict))).toEqual(["a"]);
+  const order = [a, b, ...others, shot("e")];
+  expect(names(openInGroup(order, b))).toEqual(["b", "open"]);
+  expect(names(rejectableInGroup(order, b))).toEqual(["b", "open", "approved"]);
+  expect(names(openInGroup(order, a))).toEqual(["a"]);
+  expect(names(rejectableInGroup(order, a))).toEqual(["a"]);
 });
 
 test("undo withdraws decisions and restores former ones with their notes", () => {
@@ -83,20 +95,41 @@ test("undo withdraws decisions and restores former ones with their notes", () =>
   });
 });
 
-test("approved groups fold, and shots that nobody has to review come last", () => {
-  const groups = [{ id: "g", kind: "same_pixels", shots: 2, names: [], title: "A button" } as const];
-  const mine = { group: "g" };
+const button = { id: "g", kind: "same_pixels" as const, shots: 2, names: [], title: "A button" };
+const mine = { group: "g" };
+
+test("approved groups fold under their names, and shots that nobody has to review come last", () => {
   const byBob = shot("b", "approved", mine);
   byBob.review = { ...byBob.review, by: "bob" };
   const sections = toSections(
     [shot("q", "quarantined", mine), shot("a", "approved", mine), byBob, shot("c")],
-    groups.map((group) => ({ ...group, names: [] })),
+    [button],
   );
-  expect(sections.map(foldedTitle)).toEqual([
-    "2 screenshots approved by ann and bob",
-    null,
+  expect(sections.map(({ title }) => title)).toEqual([
+    "A button",
+    "1 screenshot changed",
     "1 screenshot in quarantine",
   ]);
+  expect(sections.map(isDone)).toEqual([true, false, true]);
+  expect(sections.map((section) => decidedIn(section)?.words)).toEqual([
+    "Approved by ann and bob",
+    undefined,
+    undefined,
+  ]);
+});
+
+test.each<[Review["state"][], string | undefined]>([
+  [["rejected", "open", "approved"], "1 of 3 rejected by ann"],
+  [["rejected", "rejected", "not_needed"], "Rejected by ann"],
+  [["approved", "open"], undefined],
+  [["approved", "not_needed"], "Approved by ann"],
+  [["not_needed"], undefined],
+])("a group whose shots are %s says %s", (states, words) => {
+  const [section] = toSections(
+    states.map((state, at) => shot(String(at), state, mine)),
+    [button],
+  );
+  expect(section && decidedIn(section)?.words).toBe(words);
 });
 
 test("a pin is a share of the image, wherever it is drawn", () => {

@@ -29,7 +29,7 @@ export const pairOf = (shot: ShotWithVerdict) => ({
 export const pairId = (shot: ShotWithVerdict): string =>
   `${shot.pixels_before} ${shot.pixels_after} ${shotId(shot)}`;
 
-/** A failed shot has no image to look at. */
+/** Whether there is something to decide about: a failed shot has no image to look at. */
 const isPair = ({ verdict, pixels_before, pixels_after }: ShotWithVerdict): boolean =>
   verdict !== "failed" && pixels_before + pixels_after !== "";
 
@@ -60,9 +60,20 @@ export function nextOpen(
   return others.find((shot) => isOpen(shot) && !decided.some((other) => isSameShot(shot, other)));
 }
 
+const inGroup = (order: ShotWithVerdict[], shot: ShotWithVerdict): ShotWithVerdict[] =>
+  order.filter((other) => other.group === shot.group && (shot.group || other === shot));
+
 /** The open shots with the same change. */
 export const openInGroup = (order: ShotWithVerdict[], shot: ShotWithVerdict): ShotWithVerdict[] =>
-  order.filter((other) => isOpen(other) && other.group === shot.group && (shot.group || other === shot));
+  inGroup(order, shot).filter(isOpen);
+
+/** A rejection of a group is also about its approved shots. */
+export const isRejectable = (shot: ShotWithVerdict): boolean =>
+  isDecidable(shot) && shot.review.state !== "rejected";
+
+/** The shots with the same change that can be rejected. */
+export const rejectableInGroup = (order: ShotWithVerdict[], shot: ShotWithVerdict): ShotWithVerdict[] =>
+  inGroup(order, shot).filter(isRejectable);
 
 /** The requests that restore these shots’ reviews: an earlier decision is recorded again, with its note. */
 export function undoSteps(shots: ShotWithVerdict[]): Step[] {
@@ -80,7 +91,7 @@ export function undoSteps(shots: ShotWithVerdict[]): Step[] {
 }
 
 /** "ann", "ann and bob" */
-export function listApprovers(shots: ShotWithVerdict[]): string {
+export function listPeople(shots: ShotWithVerdict[]): string {
   const names = [...new Set(shots.map(({ review }) => review.by))];
   return [names.slice(0, -1).join(", "), ...names.slice(-1)].filter(Boolean).join(" and ");
 }
@@ -96,19 +107,11 @@ const GATE_WORDS: Record<GateState, string> = {
 export const describeGate = ({ state, open }: Gate): string =>
   state === "waiting" ? `${GATE_WORDS[state]}: ${formatNumber(open)} to review` : GATE_WORDS[state];
 
-const BLOCKED: Record<string, string> = {
-  running: "The prshots check waits for the comparison to finish.",
-  incomplete: "The prshots check waits for the missing screenshots.",
-  failed: "A comparison failed, so the prshots check can’t pass: run the job again.",
-  no_baseline: "The prshots check waits until the base branch has baselines.",
-  not_compared: "The newest commit isn’t compared yet: wait for its job, or run the job again.",
-};
-
-/** What is left to do, in a sentence. Empty if nothing needs a decision. */
+/** What is left to decide, in a sentence. Empty if nothing needs a decision. */
 export function describeLeft(gate: Gate, { open, rejected, total }: ReturnType<typeof countReviews>): string {
   if (open > 0) return `${formatNumber(open)} of ${formatNumber(total)} to review`;
   if (rejected > 0) return `${formatCount(rejected, "screenshot")} rejected: push a fix.`;
-  if (gate.state === "blocked") return BLOCKED[gate.reason] ?? "";
+  if (gate.state === "blocked") return "";
   if (total === 0) return "";
   return gate.state === "passed" ? "Everything is reviewed." : "Everything is reviewed. Saving…";
 }

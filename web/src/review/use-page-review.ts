@@ -1,4 +1,5 @@
 /** Reviewing on the contact sheet, with the buttons and the keys. */
+import type { ComponentChild } from "preact";
 import { useRef } from "preact/hooks";
 import type { ShotWithVerdict } from "../changes/verdicts";
 import type { ShotFilter } from "../gallery/shot-filter";
@@ -10,8 +11,9 @@ import { isDoubleDecision } from "../lightbox/viewer-dialog";
 import { usePageKeys } from "../pull/shortcuts";
 import { type ChangesUrls, pairHref } from "../pull/urls";
 import { toast } from "../ui";
+import { useGroupRejection } from "./group-rejection";
 import type { ReviewActions } from "./review-bar";
-import { isDecidable, isOpen, nextOpen, openInGroup } from "./reviews";
+import { isDecidable, isOpen, nextOpen, openInGroup, rejectableInGroup } from "./reviews";
 import type { ReviewDesk } from "./use-review-desk";
 
 export function usePageReview(
@@ -19,7 +21,7 @@ export function usePageReview(
   found: ShotWithVerdict[],
   urls: ChangesUrls,
   filter: ShotFilter,
-): ReviewActions | null {
+): { actions: ReviewActions | null; dialog: ComponentChild } {
   const latest = useRef(desk); // a toast undoes what is the last decision when somebody clicks it
   latest.current = desk;
   const undo = () => {
@@ -38,19 +40,28 @@ export function usePageReview(
     desk.setDraft(shot, { note: shot.review.note, pin: shot.review.pin });
     navigate(pairHref(urls, shot, "side", filter));
   };
+  const groupRejection = useGroupRejection(desk, (rejected) => {
+    const [first] = rejected;
+    toast(`Rejected ${formatCount(rejected.length, "screenshot")}.`, "done", { label: "Undo", run: undo });
+    if (first) requestAnimationFrame(() => focusShot(nextOpen(found, first, rejected)));
+  });
+  const startGroupRejection = groupRejection.start;
   usePageKeys((event) => {
     const key = desk.canDecide && reviewKey(event);
     if (!key || isDoubleDecision(event)) return;
     event.preventDefault();
     const shot = focusedShot(found);
+    const isGroup = Boolean(document.activeElement?.closest(".group-head"));
     if (key === "undo") undo();
-    else if (!shot)
-      focusShot(found.find(isOpen)); // the first press selects
+    else if (!shot || (isGroup && key === "approve"))
+      focusShot(shot ?? found.find(isOpen)); // the first press selects
     else if (key === "approve") approve([shot]);
     else if (key === "group") approve(openInGroup(found, shot), shot);
+    else if (key === "rejectGroup" || isGroup) startGroupRejection(rejectableInGroup(found, shot));
     else if (isDecidable(shot)) startRejection(shot);
   });
-  return desk.canDecide ? { approve, startRejection, undo } : null;
+  const actions = desk.canDecide ? { approve, startRejection, startGroupRejection, undo } : null;
+  return { actions, dialog: groupRejection.dialog };
 }
 
 const linkOf = (id: string | undefined) =>
@@ -63,8 +74,10 @@ function focusShot(shot: ShotWithVerdict | undefined): void {
   if (shot) target?.scrollIntoView({ block: "nearest" });
 }
 
-/** The shot whose link or button has the focus. */
+/** The shot whose link or button has the focus, or the first one of the group whose heading or button has it. */
 function focusedShot(found: ShotWithVerdict[]): ShotWithVerdict | undefined {
-  const link = document.activeElement?.closest(".pair")?.querySelector<HTMLElement>("[data-cell]");
+  const focused = document.activeElement;
+  const part = focused?.closest(".pair") ?? focused?.closest(".group");
+  const link = part?.querySelector<HTMLElement>("[data-cell]");
   return found.find((shot) => shotId(shot) === link?.dataset.shot);
 }

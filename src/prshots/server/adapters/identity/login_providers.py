@@ -193,8 +193,9 @@ class GitHubProvider:
 def _groups(claim: object) -> frozenset[str] | None:
     """Return the groups in a claim, or None if it is missing or malformed: an empty list says something."""
     given = [claim] if isinstance(claim, str) else claim
-    found = frozenset(_texts(given)) if isinstance(given, list) else frozenset()
-    return found if found or given == [] else None
+    if not isinstance(given, list) or (given and not any(isinstance(name, str) and name for name in given)):
+        return None
+    return frozenset(_texts(given))
 
 
 def _texts(values: Iterable[object]) -> Iterator[str]:
@@ -202,9 +203,9 @@ def _texts(values: Iterable[object]) -> Iterator[str]:
 
 
 def _text(value: object) -> str:
-    """Return the value if it is short printable text, else ""."""
-    text = value.strip() if isinstance(value, str) else ""
-    return text if text.isprintable() and len(text) <= MAX_TEXT else ""
+    """Return the value if it is short printable text without spaces around it, else "". Never trim it."""
+    text = value if isinstance(value, str) else ""
+    return text if text == text.strip() and text.isprintable() and len(text) <= MAX_TEXT else ""
 
 
 def _web_address(value: object) -> str:

@@ -40,7 +40,9 @@ class SqlInvitationLinks:
             if connection.execute(open_ones).scalar_one() >= most:
                 raise ConflictError(f"{most} invitation links are open: revoke one first")
             connection.execute(sa.insert(invitation_links).values(row))
-            _record(connection, Action.INVITATION_LINK_CREATED, link)
+            about = {"role": link.role.value, "created_by": link.created_by}
+            of: dict[str, Any] = {"organization_id": link.organization.id, "target": link.id}
+            record(connection, Action.INVITATION_LINK_CREATED, **of, details=about)
 
         await self._database.write(add)
 
@@ -57,14 +59,9 @@ class SqlInvitationLinks:
     async def revoke_link(self, organization_id: str, link_id: str) -> bool:
         this = equal(invitation_links, organization_id=organization_id, id=link_id)
 
-        def revoke(connection: sa.Connection) -> bool:
-            row = connection.execute(_LINKS.where(*this)).first()
-            if row is None or connection.execute(sa.delete(invitation_links).where(*this)).rowcount == 0:
-                return False
-            _record(connection, Action.INVITATION_LINK_REVOKED, _link(row))
-            return True
-
-        return await self._database.write(revoke)
+        return await self._database.write(
+            lambda connection: memberships.revoke_invitation_links(connection, *this) > 0
+        )
 
     async def use_link(self, link: InvitationLink, user_id: str, now: int, most: int) -> bool:
         this = (_links.id == link.id, _links.expires_at > now)
@@ -90,8 +87,3 @@ class SqlInvitationLinks:
 def _link(row: Sequence[Any]) -> InvitationLink:
     organization, link = row[: len(_ORGANIZATION)], dict(zip(_FIELDS, row[len(_ORGANIZATION) :], strict=True))
     return InvitationLink(organization=Organization(*organization), **link | {"role": Role(link["role"])})
-
-
-def _record(connection: sa.Connection, action: Action, link: InvitationLink) -> None:
-    about = {"role": link.role.value, "created_by": link.created_by}
-    record(connection, action, organization_id=link.organization.id, target=link.id, details=about)

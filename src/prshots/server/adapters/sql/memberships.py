@@ -3,7 +3,9 @@
 All transactions lock in the same order: organizations by id, the user, owners, then everything else.
 """
 
+import time
 from collections.abc import Mapping
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -17,9 +19,12 @@ from prshots.server.adapters.sql.database.schema import (
     members,
     organizations,
     projects,
+    share_links,
     tokens,
     users,
 )
+from prshots.server.adapters.sql.review.share_links import revoke_share_links
+from prshots.server.domain.audit.acting import current_actor
 from prshots.server.domain.audit.models import Action
 from prshots.server.domain.projects.models import Role
 
@@ -86,8 +91,8 @@ def set_role(
     elif before is not role:
         changed = {"role": [before.value, role.value], **(details or {})}
         record_about(connection, Action.MEMBER_ROLE_CHANGED, **member, details=changed)
-    if before is Role.OWNER and role is not Role.OWNER:
-        _end_offers_of(connection, organization_id, user_id)
+    if before is not None:
+        _end_links_of(connection, organization_id, user_id, before, role)
 
 
 def join(
@@ -126,8 +131,7 @@ def remove(
     role = connection.execute(removing).scalar()
     if role is None:
         return False
-    if role == Role.OWNER:
-        _end_offers_of(connection, organization_id, user_id)
+    _end_links_of(connection, organization_id, user_id, Role(role), None)
     theirs = sa.select(projects.c.id).where(projects.c.organization_id == organization_id)
     revoking = (
         sa.update(tokens)
@@ -168,16 +172,46 @@ def keep_an_owner(connection: sa.Connection, organization_id: str, leaving: str)
         raise ConflictError("an organization needs an owner: make another member an owner first")
 
 
-def _end_offers_of(connection: sa.Connection, organization_id: str, user_id: str) -> None:
-    """End the invitations and links of a former owner, who could use them to return.
+def revoke_invitation_links(connection: sa.Connection, *which: sa.ColumnElement[bool]) -> int:
+    """Revoke such links. Return how many."""
+    table = invitation_links.c
+    columns = (table.organization_id, table.id, table.role, table.created_by)
+    revoked = connection.execute(sa.delete(invitation_links).where(*which).returning(*columns)).all()
+    for organization_id, link_id, role, created_by in revoked:
+        of: dict[str, Any] = {"organization_id": organization_id, "target": link_id}
+        about = {"role": Role(role).value, "created_by": created_by}
+        record(connection, Action.INVITATION_LINK_REVOKED, **of, details=about)
+    return len(revoked)
 
-    They may have had another login then, so those that no current owner made end with them.
+
+def _end_links_of(
+    connection: sa.Connection, organization_id: str, user_id: str, before: Role, after: Role | None
+) -> None:
+    """End the invitations, invitation links and share links that the member may no longer create.
+
+    They may have had another login then, so those that no member with the needed role made end with them.
     """
-    login = sa.select(users.c.login)
-    owners = login.join(members).where(*equal(members, organization_id=organization_id, role=Role.OWNER))
-    for table, by in (
-        (invitations, invitations.c.invited_by),
-        (invitation_links, invitation_links.c.created_by),
-    ):
-        theirs = sa.or_(by.in_(login.where(users.c.id == user_id)), by.not_in(owners))
-        connection.execute(sa.delete(table).where(table.c.organization_id == organization_id, theirs))
+
+    def loses(role: Role) -> bool:
+        return before.includes(role) and not (after and after.includes(role))
+
+    def made_by_them(by: sa.ColumnElement[str], needed: Role) -> sa.ColumnElement[bool]:
+        login = sa.select(users.c.login)
+        roles = [as_stored(role) for role in Role if role.includes(needed)]
+        may = (members.c.organization_id == organization_id, members.c.role.in_(roles))
+        return sa.or_(by.in_(login.where(users.c.id == user_id)), by.not_in(login.join(members).where(*may)))
+
+    if loses(Role.OWNER):
+        of_organization = invitations.c.organization_id == organization_id
+        theirs = made_by_them(invitations.c.invited_by, Role.OWNER)
+        ending = sa.delete(invitations).where(of_organization, theirs).returning(invitations.c.user_id)
+        for invited_id in connection.execute(ending).scalars().all():
+            record_about(connection, Action.INVITATION_WITHDRAWN, organization_id, invited_id)
+        links = invitation_links.c
+        theirs = made_by_them(links.created_by, Role.OWNER)
+        revoke_invitation_links(connection, links.organization_id == organization_id, theirs)
+    if loses(Role.MAINTAINER):
+        of_projects = sa.select(projects.c.id).where(projects.c.organization_id == organization_id)
+        theirs = made_by_them(share_links.c.created_by, Role.MAINTAINER)
+        which = (share_links.c.project_id.in_(of_projects), theirs)
+        revoke_share_links(connection, which, current_actor().name, int(time.time()))

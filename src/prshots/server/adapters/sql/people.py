@@ -54,9 +54,14 @@ class SqlPeople:
 
     # Sign-in links and used states
 
-    async def add_login_state(self, state: LoginState) -> None:
+    async def add_login_state(self, state: LoginState, link_for: str = "") -> None:
+        def add(connection: sa.Connection) -> None:
+            connection.execute(sa.insert(login_states).values(asdict(state)))
+            if link_for:
+                record(connection, Action.SIGN_IN_LINK_CREATED, target=link_for)
+
         with conflict_as("the login state already exists"):
-            await self._database.execute(sa.insert(login_states).values(asdict(state)))
+            await self._database.write(add)
 
     async def take_login_state(self, sha256: str) -> LoginState | None:
         this = login_states.c.sha256 == sha256
@@ -249,7 +254,7 @@ class SqlPeople:
             if connection.execute(open_ones).scalar_one() >= most:
                 raise ConflictError(f"{most} invitations are open: withdraw one first")
             connection.execute(sa.insert(invitations).values(row))
-            about = {"organization_id": organization_id, "target": invitation.user.login}
+            about: dict[str, Any] = {"organization_id": organization_id, "target": invitation.user.login}
             record(connection, Action.MEMBER_INVITED, **about, details={"role": invitation.role})
 
         with conflict_as(f"{invitation.user.login} is already invited"):

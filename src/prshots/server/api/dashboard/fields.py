@@ -50,7 +50,7 @@ E = TypeVar("E", bound=StrEnum)
 MAX_SEARCH = 200
 MAX_DAYS = 366
 
-_NUMBER = re.compile(r"[0-9]{1,6}")
+_NUMBER = re.compile(r"[0-9]{1,9}")
 
 
 def text(body: Mapping[str, Any], name: str) -> str:

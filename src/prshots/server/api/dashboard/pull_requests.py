@@ -13,6 +13,7 @@ from prshots.server.api.decisions import MAX_DECISION_BYTES, read_decision
 from prshots.server.domain.images.models import PullRequestRecord
 from prshots.server.domain.projects.models import Project, Role
 from prshots.server.domain.review.models import Decision
+from prshots.server.domain.review.service import NOT_REVIEWED
 
 PAGE = 30
 
@@ -55,12 +56,15 @@ async def show_pull_request(call: Call, project: Project, number: int) -> view_t
 
 
 async def show_comparison(call: Call, project: Project, number: int) -> view_types.LatestComparisonView:
-    stored = await call.services.comparisons.latest(project, number)
-    if stored is None:
-        return {"comparison": None}
-    reviewed = await call.services.reviews.of(project, stored)
+    reviews, stored = call.services.reviews, await call.services.comparisons.latest(project, number)
+    together = await reviews.of_projects(project, number, stored.request.commit_sha if stored else "")
+    reviewed = await reviews.of(project, stored) if stored else NOT_REVIEWED
     sent = await call.services.outbox.of_pull(project.id, number)
-    return {"comparison": views.comparison_view(stored, reviewed, call.services.images, sent)}
+    images = call.services.images
+    return {
+        "comparison": views.comparison_view(stored, reviewed, images, sent) if stored else None,
+        "siblings": [{"id": each.id, "name": each.name, "gate": of.gate} for each, of in together if of],
+    }
 
 
 async def version_of_comparison(call: Call, project: Project, number: int) -> str | None:

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TypeVar, cast
 
 from prshots.contract.formats import BY_EXT
-from prshots.contract.replies import Review
+from prshots.contract.replies import GateState, Review
 from prshots.contract.sizes import readable_size
 from prshots.server.api.dashboard import view_types
 from prshots.server.domain.audit.models import Action, AuditEntry
@@ -43,7 +43,7 @@ V = TypeVar("V")
 
 CARD_DAYS = 30
 
-_BEFORE_AND_AFTER = (Action.PROJECT_CHANGED, Action.MEMBER_ROLE_CHANGED)
+_BEFORE_AND_AFTER = (Action.PROJECT_CHANGED, Action.MEMBER_ROLE_CHANGED, Action.AUTHOR_CHANGED)
 """Actions whose lists have the value before and after."""
 
 
@@ -218,6 +218,8 @@ def comparison_view(
         "groups": grouped.groups,
         "gate": reviewed.gate,
         "check": check,
+        "blocked": reviewed.words if reviewed.gate.state is GateState.BLOCKED else "",
+        "unreadable": reviewed.unreadable,
         "outdated_notes": reviewed.outdated_notes,
         "outbox": [_view(view_types.FailureView, each) for each in failing],
         "shots": [

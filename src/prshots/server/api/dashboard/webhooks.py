@@ -78,7 +78,7 @@ async def show_payload(call: Call, webhook: Webhook) -> view_types.WebhookPayloa
 
 
 async def send_again(call: Call, webhook: Webhook) -> view_types.DoneView:
-    await call.services.webhooks.send_again(webhook.id, call.path("delivery_id"), call.services.now())
+    await call.services.webhooks.send_again(webhook, call.path("delivery_id"), call.services.now())
     call.services.wake_webhooks()
     return {"ok": True}
 

@@ -33,6 +33,7 @@ class Action(StrEnum):
     """What can be recorded, as `subject.verb`."""
 
     SIGNED_IN = "person.signed_in"
+    SIGN_IN_LINK_CREATED = "sign_in_link.created"
     ORGANIZATION_CREATED = "organization.created"
     ORGANIZATION_DELETED = "organization.deleted"
     MEMBER_INVITED = "member.invited"
@@ -55,6 +56,7 @@ class Action(StrEnum):
     IMAGE_DELETED = "image.deleted"
     PULL_REQUEST_CLOSED = "pull_request.closed"
     PULL_REQUEST_DELETED = "pull_request.deleted"
+    AUTHOR_CHANGED = "pull_request.author_changed"
     DECIDED = "decision.made"
     QUARANTINE_STARTED = "quarantine.started"
     QUARANTINE_ENDED = "quarantine.ended"
@@ -64,6 +66,8 @@ class Action(StrEnum):
     WEBHOOK_CHANGED = "webhook.changed"
     WEBHOOK_SECRET_ROTATED = "webhook.secret_rotated"  # noqa: S105 - not a password
     WEBHOOK_DELETED = "webhook.deleted"
+    WEBHOOK_TESTED = "webhook.tested"
+    WEBHOOK_REDELIVERED = "webhook.redelivered"
     SHARE_LINK_CREATED = "share_link.created"
     SHARE_LINK_REVOKED = "share_link.revoked"
     QUOTA_CHANGED = "quota.changed"
@@ -93,16 +97,24 @@ class AuditEntry:
     action: str
     target: str
     details: Mapping[str, object]
+    pr_number: int | None = None
 
     def as_exported(self) -> dict[str, object]:
         return {"time": datetime.fromtimestamp(self.at, UTC).isoformat(), **asdict(self)}
 
 
 class AuditFilter(NamedTuple):
-    """Which entries to return. Empty fields match all. `action` also matches a subject, such as `token`."""
+    """Which entries to return. Empty fields match all. `action` also matches a subject, such as `token`.
+
+    `project` is a project's name, then or now. `with_shots` adds the shots of decisions to their details.
+    """
 
     actor: str = ""
     action: str = ""
+    target: str = ""
+    pr_number: int | None = None
     project_id: str = ""
+    project: str = ""
     since: int | None = None
     until: int | None = None
+    with_shots: bool = False

@@ -5,18 +5,18 @@ from dataclasses import replace
 from prshots.contract.comments import Marker
 from prshots.contract.gates import describe_gate
 from prshots.contract.replies import (
+    NOT_COMPARED,
     ComparedShot,
     Comparison,
     ComparisonState,
     GateState,
     ReviewState,
-    Verdict,
 )
 from prshots.server.domain.comments.compared_shots import show_compared, sort_by_importance
 from prshots.server.domain.comments.frame import LINK_SHARE, Frame
 from prshots.server.domain.comments.markup import code, link, name_as_code, plain_or_code, size, visible
 from prshots.server.domain.comments.tables import TABLES, label
-from prshots.server.domain.review.rules import MOST_NAMED, describe_unreadable
+from prshots.server.domain.review.rules import MOST_NAMED, describe_unreadable, is_unreadable
 
 _MAX_REJECTED = 3
 _LONGEST_NOTE = 120
@@ -28,7 +28,7 @@ def write_gate(frame: Frame, comparison: Comparison, missing: str) -> str:
     `missing` is a sentence about missing parts, which is more specific than the gate that they block.
     """
     gate = comparison.gate
-    if _is_unreadable(comparison):
+    if _blocks_as_unreadable(comparison):
         return missing
     words = describe_gate(gate)
     if gate.state is GateState.BLOCKED and missing:
@@ -36,23 +36,23 @@ def write_gate(frame: Frame, comparison: Comparison, missing: str) -> str:
     if gate.state is GateState.REJECTED and gate.open:
         words += f", {describe_gate(replace(gate, state=GateState.WAITING))}"
     text = f"**{gate.state.capitalize()}**: {link(_continue(words), frame.href({'tab': 'changes'}))}"
+    if gate.reason == NOT_COMPARED.reason:
+        text += ": wait for its job, or run it again."
     text += _list_rejected(frame, comparison)
     return f"{text}\n\n{missing}" if missing else text
 
 
 def write_unreadable(frame: Frame, comparison: Comparison) -> str:
     """Return which shots could not be compared, and what to do, or "" if all could."""
-    failed = [shot for shot in comparison.shots if shot.verdict is Verdict.FAILED]
-    unread = [
-        (shot.name, shot.viewport, shot.theme) for shot in failed if shot.review.state is ReviewState.OPEN
-    ]
+    unread = [shot for shot in comparison.shots if is_unreadable(shot.verdict, shot.review)]
     if not unread:
         return ""
-    words = describe_unreadable(unread, plain_or_code, names=0 if frame.is_short else MOST_NAMED)
-    return f"**Blocked**: {words}" if _is_unreadable(comparison) else words
+    names = [(shot.name, shot.viewport, shot.theme) for shot in unread]
+    words = describe_unreadable(names, plain_or_code, names=0 if frame.is_short else MOST_NAMED)
+    return f"**Blocked**: {words}" if _blocks_as_unreadable(comparison) else words
 
 
-def _is_unreadable(comparison: Comparison) -> bool:
+def _blocks_as_unreadable(comparison: Comparison) -> bool:
     """Return whether shots that could not be compared are the reason for the gate."""
     is_compared = comparison.state is ComparisonState.COMPARED
     return is_compared and comparison.gate.reason == ComparisonState.FAILED

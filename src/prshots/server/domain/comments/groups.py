@@ -41,22 +41,23 @@ _COLOR = re.compile("#[0-9a-f]{6}")
 _DECISIVE = (ReviewState.REJECTED, ReviewState.OPEN, ReviewState.APPROVED)
 
 Decided = Mapping[str, tuple[ReviewState, str]]
-"""Rejected and approved groups, by id, each with the people who decided, as markdown."""
+"""Rejected and approved groups, by id, each with words that name the people who decided, as markdown."""
 
 
 def find_decided(comparison: Comparison) -> Decided:
     """Return the decided groups. One rejected shot rejects its group, and one open shot leaves it open."""
     reviews: dict[str, list[Review]] = {}
     for shot in comparison.shots:
-        if shot.group:
+        if shot.group and shot.review.state in _DECISIVE:
             reviews.setdefault(shot.group, []).append(shot.review)
     found = {}
     for group, members in reviews.items():
         states = {review.state for review in members}
-        state = next((state for state in _DECISIVE if state in states), ReviewState.OPEN)
+        state = next(state for state in _DECISIVE if state in states)
         if state is not ReviewState.OPEN:
-            people = dict.fromkeys(review.by for review in members if review.state is state)
-            found[group] = state, ", ".join(map(name_as_code, people))
+            people = [review.by for review in members if review.state is state]
+            part = f"{len(people)} of {len(members)} " if len(people) < len(members) else ""
+            found[group] = state, f"{part}{state} by {', '.join(map(name_as_code, dict.fromkeys(people)))}"
     return found
 
 
@@ -66,7 +67,7 @@ def list_groups(frame: Frame, groups: Sequence[ShotGroup], decided: Decided, roo
     for number, group in enumerate(sorted(groups, key=lambda group: _is_approved(group.id, decided))):
         line = f"\n- {_write_title(group, frame.href({'group': group.id}))}"
         if group.id in decided:
-            line += " · {} by {}".format(*decided[group.id])
+            line += f" · {decided[group.id][1]}"
         more = f"\n- {len(groups) - number} more in the {frame.dashboard}"
         if number == FOLDED_ABOVE or size(text + line + more) > room // _LIST_SHARE:
             return f"\n{text}{more}" if text else ""

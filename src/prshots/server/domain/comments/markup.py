@@ -9,7 +9,7 @@ from prshots.server.domain.images.markdown import REMEMBERED_NAMES, one_line
 
 # Most names match this. The check is five times as fast as applying the rules below.
 _PLAIN_IN_CODE = re.compile(r"[!-_a-~](?:[ -_a-~]*[!-_a-~])?")
-_ORDINARY = re.compile(r"(?!.*www\.)[A-Za-z0-9]+(?:[ .,/()-]+[A-Za-z0-9]+)*\)?")
+_ORDINARY = re.compile(r"(?!.*www\.)[A-Za-z0-9]+(?:(?:_|[ .,/()-]+)[A-Za-z0-9]+)*\)?")
 _BIDI_CONTROLS = re.compile("[\u202a-\u202e\u2066-\u2069]")
 _RIGHT_TO_LEFT = re.compile(
     "[\u0590-\u08ff\u200f\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff]"

@@ -23,8 +23,8 @@ class People(Protocol):
     If they aren't, the call raises NotFoundError or ForbiddenError.
     """
 
-    async def add_login_state(self, state: LoginState) -> None:
-        """Add a login state. Raises ConflictError if it exists."""
+    async def add_login_state(self, state: LoginState, link_for: str = "") -> None:
+        """Add a login state. Record a link `link_for` somebody. Raises ConflictError if it exists."""
 
     async def take_login_state(self, sha256: str) -> LoginState | None:
         """Remove and return a login state. Only one of two concurrent calls gets it."""

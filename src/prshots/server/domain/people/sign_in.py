@@ -96,7 +96,7 @@ class SignIn:
     async def make_link(self) -> str:
         """Create a one-time link that signs in as the operator. Return its code."""
         code = new_secret()
-        await self._people.add_login_state(LoginState(hash_of(code), _LINK, self._now()))
+        await self._people.add_login_state(LoginState(hash_of(code), _LINK, self._now()), _OPERATOR.login)
         return code
 
     async def redeem_link(self, code: str) -> str:

@@ -51,12 +51,13 @@ class ReviewFacts:
 
 @dataclass(frozen=True, slots=True)
 class Reviewed:
-    """The reviews of a comparison's shots, and what follows from them. `words` describe the gate."""
+    """The reviews of a comparison's shots. `words` describe the gate, `unreadable` shots that block it."""
 
     reviews: Mapping[ShotKey, Review]
     gate: Gate
     outdated_notes: Sequence[OutdatedNote]
     words: str
+    unreadable: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,15 +32,15 @@ def review_pairs(
 ) -> Reviewed:
     """Return the review of each shot, and the gate. `needed` are the verdicts that need a decision."""
     reviews = {pair.key.shot: _review(pair, needed, facts) for pair in pairs}
-    failed = [pair.key.shot for pair in pairs if pair.verdict is Verdict.FAILED]
-    unreadable = [shot for shot in failed if reviews[shot].state is ReviewState.OPEN]
+    unread = [pair.key.shot for pair in pairs if is_unreadable(pair.verdict, reviews[pair.key.shot])]
+    unreadable = describe_unreadable(unread) if unread else ""
     why_failed = "The comparison failed"
     if state is ComparisonState.COMPARED and unreadable:
-        state, why_failed = ComparisonState.FAILED, describe_unreadable(unreadable)
+        state, why_failed = ComparisonState.FAILED, unreadable
     states = [review.state for review in reviews.values()]
     gate = NOT_COMPARED if facts.has_newer_commit else _gate(state, states)
     words = why_failed if gate.reason == ComparisonState.FAILED else describe_gate(gate)
-    return Reviewed(reviews, gate, _outdated_notes(pairs, facts.decisions), words)
+    return Reviewed(reviews, gate, _outdated_notes(pairs, facts.decisions), words, unreadable)
 
 
 def _review(pair: ComparedPair, needed: Collection[str], facts: ReviewFacts) -> Review:
@@ -74,11 +74,13 @@ def _gate(state: ComparisonState, states: Sequence[ReviewState]) -> Gate:
     return Gate(GateState.WAITING if count else GateState.PASSED, count, "")
 
 
+def is_unreadable(verdict: Verdict | None, review: Review) -> bool:
+    """Return whether a shot blocks the gate because it could not be compared."""
+    return verdict is Verdict.FAILED and review.state is ReviewState.OPEN
+
+
 def describe_unreadable(
-    shots: Collection[Sequence[str]],
-    write: Callable[[str], str] = str,
-    *,
-    names: int = MOST_NAMED,
+    shots: Collection[Sequence[str]], write: Callable[[str], str] = str, *, names: int = MOST_NAMED
 ) -> str:
     """Return how many shots (name, viewport, theme) can't be compared, the first of them, and what to do."""
     ordered = sorted(shots, key=lambda shot: shot_key(*shot))

@@ -132,10 +132,14 @@ class Reviews:
         return await self._pull_gate(project, pr_number, own, commit_sha)
 
     async def skip(self, project: Project, pr_number: int, commit_sha: str, reason: str) -> PullGate:
-        """Record that a commit's run takes no screenshots. Return the gate, which passes for this project."""
+        """Record that a commit's run takes no screenshots. Return the gate.
+
+        The gate passes for this project, unless another run has compared screenshots of the commit.
+        """
         await self._records.skip(project.id, pr_number, commit_sha.lower(), self._now())
         self._on_decided()
-        own = replace(SKIPPED, words=message("skipped", reason=reason))
+        skipped = replace(SKIPPED, words=message("skipped", reason=reason))
+        own = await self._of_commit(project, pr_number, commit_sha) or skipped
         return await self._pull_gate(project, pr_number, own, commit_sha)
 
     async def siblings(self, project: Project, pr_number: int) -> int:
@@ -154,26 +158,35 @@ class Reviews:
         reviewed = await self.of_several(project, compared)
         return compared.get(pr_number), reviewed.get(pr_number)
 
+    async def _of_commit(self, project: Project, pr_number: int, commit_sha: str) -> Reviewed | None:
+        """Return the review of the newest comparison if it is about this commit."""
+        summary, reviewed = await self._newest(project, pr_number)
+        return reviewed if summary and is_same_commit(summary.commit_sha, commit_sha) else None
+
     async def _statuses(
         self, project: Project, pr_number: int, own: Reviewed, commit_sha: str
     ) -> list[GateStatus]:
-        """Return what to post on this commit.
+        """Return what to post on this commit."""
+        together = await self.of_projects(project, pr_number, commit_sha)
+        by_name = {each.name: reviewed or own for each, reviewed in together}
+        return list_statuses(own, by_name if len(by_name) > 1 else {})
 
-        The other projects of the pull request block it until they have compared or skipped this commit.
+    async def of_projects(
+        self, project: Project, pr_number: int, commit_sha: str
+    ) -> list[tuple[Project, Reviewed | None]]:
+        """Return the pull request's projects, ordered by name, with the reviews of all but this one.
+
+        The others block the pull request until they have compared or skipped this commit.
         """
-        together = await self._records.participants(project, pr_number)
-        by_name = {}
-        for each, skipped_commit in together if len(together) > 1 else ():
-            summary, reviewed = await self._newest(each, pr_number)
+        found: list[tuple[Project, Reviewed | None]] = []
+        for each, skipped_commit in await self._records.participants(project, pr_number):
             if each.id == project.id:
-                by_name[each.name] = own
-            elif skipped_commit and is_same_commit(skipped_commit, commit_sha):
-                by_name[each.name] = SKIPPED
-            elif summary and reviewed and is_same_commit(summary.commit_sha, commit_sha):
-                by_name[each.name] = reviewed
-            else:
-                by_name[each.name] = NOT_REVIEWED
-        return list_statuses(own, by_name)
+                found.append((each, None))
+                continue
+            is_skipped = bool(skipped_commit) and is_same_commit(skipped_commit, commit_sha)
+            without = SKIPPED if is_skipped else NOT_REVIEWED
+            found.append((each, await self._of_commit(each, pr_number, commit_sha) or without))
+        return found
 
     # Deciding
 

@@ -43,7 +43,7 @@ class WebhookRecords(Protocol):
     async def body(self, webhook_id: str, delivery_id: str) -> str:
         """Return a message's body, or "" if no attempt was made."""
 
-    async def send_again(self, webhook_id: str, delivery_id: str, now: int) -> None:
+    async def send_again(self, webhook: Webhook, delivery_id: str, now: int) -> None:
         """Make a message due now, with the same id and body. One that is being sent stays as it is."""
 
     async def send_test(self, webhook: Webhook, now: int) -> None:

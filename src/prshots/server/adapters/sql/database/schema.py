@@ -8,7 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.types import TypeEngine
 
-SCHEMA_VERSION = "0027"
+SCHEMA_VERSION = "0029"
 """The newest migration. Every start compares it, to load Alembic only when there is work to do."""
 
 metadata = sa.MetaData()
@@ -518,6 +518,9 @@ audit_log = sa.Table(
     sa.Column("action", text(32), nullable=False),
     sa.Column("target", text(), nullable=False),
     sa.Column("details", text(), nullable=False),
+    sa.Column("pr_number", sa.Integer),
+    # JSON that only exports read. It comes last, because SQLite reads past it to reach later columns.
+    sa.Column("shots", text()),
 )
 
 # Groups of a login provider whose members join an organization when they sign in. `name` is in lower case.

@@ -216,18 +216,16 @@ class SqlImages:
 
     async def schedule(self, image_ids: Collection[str], now: int) -> None:
         these = images.c.id.in_(image_ids)
-        of_projects = (
-            select(images.c.project_id, func.count(), func.min(images.c.name))
-            .where(these, ACTIVE)
-            .group_by(images.c.project_id)
-        )
+        active = select(*IMAGE).where(these, ACTIVE).order_by(images.c.seq).with_for_update()
 
         def mark(connection: Connection) -> None:
-            for project_id, count, name in connection.execute(of_projects).all():
-                target, details = name if count == 1 else "", {"images": count}
-                record(
-                    connection, Action.IMAGE_DELETED, project_id=project_id, target=target, details=details
-                )
+            for image in map(Image._make, connection.execute(active).all()):
+                of_pull: dict[str, Any] = {"project_id": image.project_id, "pr_number": image.pr_number}
+                details = {"image_id": image.id, "pr_number": image.pr_number, "commit_sha": image.commit_sha}
+                details |= {"viewport": image.viewport, "theme": image.theme}
+                if image.source_id:  # only a reference: its source stays
+                    details["source_id"] = image.source_id
+                record(connection, Action.IMAGE_DELETED, **of_pull, target=image.name, details=details)
             schedule_images(connection, now, these)
 
         await self._database.write(mark)
@@ -238,6 +236,7 @@ class SqlImages:
         this: dict[str, Any] = {"project_id": project_id, "pr_number": pr_number}
         of_pr = equal(images, **this)
         closing = update(images).where(*of_pr, images.c.closed_at.is_(None)).values(closed_at=now)
+        closing = closing.returning(images.c.source_id)
         deleting = update(pulls).where(*equal(pulls, **this)).values(deleted_at=now, deleted_by=deleted_by)
 
         def mark(connection: Connection) -> int:
@@ -248,27 +247,19 @@ class SqlImages:
             if schedule:
                 expired = schedule_images(connection, now, *of_pr)
                 remove_comparisons(connection, project_id, pr_number)
-            target = f"#{pr_number}"
             if deleted_by:
                 connection.execute(deleting)
-                record(connection, Action.PULL_REQUEST_DELETED, project_id=project_id, target=target)
+                record(connection, Action.PULL_REQUEST_DELETED, **this)
                 told = {"reason": "deleted", "by": deleted_by, "images": expired}
                 note_event(connection, Event.EXPIRED, **this, cause=told)
                 mark_due(connection, **this, now=now, has_gate=False)
                 return 0
-            marked = connection.execute(closing).rowcount
+            marked = connection.execute(closing).scalars().all()
             if count_closed(connection, project_id, pr_number, now):
-                details = {"images": marked}
-                record(
-                    connection,
-                    Action.PULL_REQUEST_CLOSED,
-                    project_id=project_id,
-                    target=target,
-                    details=details,
-                )
+                record(connection, Action.PULL_REQUEST_CLOSED, **this, details={"images": marked.count(None)})
                 note_event(connection, Event.EXPIRED, **this, cause={"reason": "closed", "images": expired})
                 mark_due(connection, **this, now=now, has_gate=False)
-            return marked
+            return len(marked)
 
         return await self._database.write(mark)
 
@@ -302,17 +293,16 @@ class SqlImages:
         return await self._database.write(mark) if with_due else 0
 
     async def remove_images(self, image_ids: Collection[str], recorded_as: Action | None = None) -> int:
-        columns = (images.c.project_id, images.c.pr_number, images.c.kind, images.c.size)
+        columns = (images.c.project_id, images.c.pr_number, images.c.kind, images.c.size, images.c.source_id)
         removing = delete_from(images).where(images.c.id.in_(image_ids)).returning(*columns)
 
         def remove(connection: Connection) -> int:
             lock_pulls_of(connection, image_ids)
             removed = connection.execute(removing).all()
             forget_images(connection, image_ids)
-            count = count_removed(connection, removed)
-            if recorded_as and count:
-                record(connection, recorded_as, details={"images": count})
-            return count
+            if recorded_as and (deleted := [row for row in removed if row.source_id is None]):
+                record(connection, recorded_as, details={"images": len(deleted)})
+            return count_removed(connection, [row[:4] for row in removed])
 
         return await self._database.write(remove)
 
@@ -331,6 +321,15 @@ class SqlImages:
     async def describe_pull(self, project_id: str, described: Description) -> bool:
         # `values` always has the number, so the row count shows whether the pull request exists.
         values = {name: value for name, value in asdict(described).items() if value and name != "repository"}
-        this = equal(pulls, project_id=project_id, pr_number=described.pr_number)
-        describing = update(pulls).where(*this).values(values)
-        return await self._database.execute(describing) > 0
+        of_pull: dict[str, Any] = {"project_id": project_id, "pr_number": described.pr_number}
+        this = equal(pulls, **of_pull)
+        known = select(pulls.c.author).where(*this).with_for_update()
+
+        def describe(connection: Connection) -> bool:
+            author = connection.execute(known).scalar()
+            if author and described.author not in {"", author}:
+                changed = {"author": [author, described.author]}
+                record(connection, Action.AUTHOR_CHANGED, **of_pull, details=changed)
+            return connection.execute(update(pulls).where(*this).values(values)).rowcount > 0
+
+        return await self._database.write(describe)

@@ -41,7 +41,7 @@ class SqlConnections:
             database.execute(sa.delete(connections).where(connections.c.project_id == connection.project_id))
             database.execute(sa.insert(connections).values(asdict(connection)))
             send_again(database, connection.project_id, connection.created_at)
-            about = {"project_id": connection.project_id, "target": connection.repository}
+            about: dict[str, Any] = {"project_id": connection.project_id, "target": connection.repository}
             record(database, Action.CONNECTION_SET, **about, details={"forge": connection.forge})
 
         await self._database.write(put)

@@ -126,12 +126,14 @@ class SqlWebhooks:
         this = equal(webhook_deliveries, webhook_id=webhook_id, id=delivery_id)
         return str(_found(await self._database.first(sa.select(_ROW.payload).where(*this))).payload)
 
-    async def send_again(self, webhook_id: str, delivery_id: str, now: int) -> None:
-        this = equal(webhook_deliveries, webhook_id=webhook_id, id=delivery_id)
+    async def send_again(self, webhook: Webhook, delivery_id: str, now: int) -> None:
+        this = equal(webhook_deliveries, webhook_id=webhook.id, id=delivery_id)
         sending = _sending_again(now).where(*this)
 
         def send(connection: sa.Connection) -> None:
-            if not connection.execute(sending).rowcount:
+            if connection.execute(sending).rowcount:
+                _record(connection, Action.WEBHOOK_REDELIVERED, webhook, message=delivery_id)
+            else:
                 _found(connection.execute(sa.select(_ROW.id).where(*this)).first())
 
         await self._database.write(send)
@@ -146,6 +148,7 @@ class SqlWebhooks:
                 connection.execute(_sending_again(now).where(*waiting))
             else:
                 note_test(connection, webhook)
+            _record(connection, Action.WEBHOOK_TESTED, webhook)
 
         await self._database.write(send)
 
@@ -188,7 +191,7 @@ def _shown(webhook: Webhook) -> dict[str, object]:
 
 
 def _record(connection: sa.Connection, action: Action, webhook: Webhook, **details: object) -> None:
-    place = {"project_id": webhook.project_id, "organization_id": webhook.organization_id}
+    place: dict[str, Any] = {"project_id": webhook.project_id, "organization_id": webhook.organization_id}
     # A path may be a secret, such as that of Slack's addresses. So only the beginning is recorded.
     parts = urlsplit(webhook.url)
     target = urlunsplit((parts.scheme, parts.netloc, "", "", ""))

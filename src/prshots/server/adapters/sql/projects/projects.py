@@ -3,6 +3,7 @@
 import json
 import time
 from dataclasses import asdict
+from typing import Any
 
 from sqlalchemy import Connection, bindparam, insert, select, update
 from sqlalchemy import delete as delete_from
@@ -98,7 +99,7 @@ class SqlProjects:
             connection.execute(update(projects).where(is_this).values(changes))
             changed = {name: [old[name], changes[name]] for name in old if old[name] != changes[name]}
             if changed:
-                about = {"project_id": project.id, "target": project.name}
+                about: dict[str, Any] = {"project_id": project.id, "target": project.name}
                 record(connection, Action.PROJECT_CHANGED, **about, details=changed)
             if changed.keys() & {"name", "repository", "review_verdicts"}:
                 mark_newest_due(connection, project.id, REVIEWED_AGAIN, now)
@@ -131,7 +132,7 @@ class SqlProjects:
             .values(revoked_at=now)
         )
         some = (
-            select(images.c.seq)
+            select(images.c.seq, images.c.source_id)
             .where(mine, ACTIVE)
             .order_by(images.c.pr_number, images.c.seq)
             .limit(limit)
@@ -142,9 +143,11 @@ class SqlProjects:
         def retire(connection: Connection) -> int:
             remove_trusts(connection, trusts.c.project_id == project_id)
             connection.execute(revoking)
-            marked = mark_some(connection, project_id, connection.execute(some).scalars().all(), now)
-            if marked:
-                record(connection, Action.IMAGE_DELETED, project_id=project_id, details={"images": marked})
+            found = connection.execute(some).all()
+            mark_some(connection, project_id, [row.seq for row in found], now)
+            if deleted := [row for row in found if row.source_id is None]:
+                about = {"images": len(deleted)}
+                record(connection, Action.IMAGE_DELETED, project_id=project_id, details=about)
             if not _has_images(connection, project_id):
                 return 0
             return connection.execute(total).scalar() or 1
@@ -167,8 +170,9 @@ class SqlProjects:
         return await self._database.write(remove)
 
 
-def _name_token(label: str, hint: str) -> str:
-    return f"{label} ({hint})" if label else hint
+def _about_token(token: Any) -> dict[str, Any]:  # noqa: ANN401 - or a row of the table
+    name = f"{token.label} ({token.hint})" if token.label else token.hint
+    return {"project_id": token.project_id, "target": name}
 
 
 def _name_taken(project: Project) -> str:
@@ -196,8 +200,7 @@ class SqlTokens:
     async def add_token(self, token: UploadToken) -> None:
         def add(connection: Connection) -> None:
             connection.execute(insert(tokens).values(asdict(token)))
-            about = {"project_id": token.project_id, "target": _name_token(token.label, token.hint)}
-            record(connection, Action.TOKEN_CREATED, **about, details={"id": token.id})
+            record(connection, Action.TOKEN_CREATED, **_about_token(token), details={"id": token.id})
 
         with project_gone_as(NotFoundError("not found")):
             await self._database.write(add)
@@ -227,8 +230,7 @@ class SqlTokens:
             row = connection.execute(finding).first()
             if row is not None and row.revoked_at is None:
                 connection.execute(revoking)
-                about = {"project_id": row.project_id, "target": _name_token(row.label, row.hint)}
-                record(connection, Action.TOKEN_REVOKED, **about, details={"id": token_id})
+                record(connection, Action.TOKEN_REVOKED, **_about_token(row), details={"id": token_id})
             return row is not None
 
         return await self._database.write(revoke)

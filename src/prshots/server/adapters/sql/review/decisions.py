@@ -33,9 +33,10 @@ from prshots.server.domain.projects.models import Project
 from prshots.server.domain.review.models import Decision, NewDecision, ReviewFacts
 from prshots.server.domain.webhooks.models import Event
 
+_NEWEST_COMMIT = NEWEST.with_only_columns(comparisons.c.commit_sha)
 _CURRENT = sa.select(*(compared_shots.c[name] for name in PairKey._fields)).where(
     *given(compared_shots, "project_id", "pr_number"),
-    compared_shots.c.commit_sha == NEWEST.with_only_columns(comparisons.c.commit_sha).scalar_subquery(),
+    compared_shots.c.commit_sha == _NEWEST_COMMIT.scalar_subquery(),
     compared_shots.c.verdict.is_not(None),
 )
 _DECISION = ("pr_number", *PairKey._fields, "decision", "by", "at", "note", "pin_x", "pin_y")
@@ -49,7 +50,7 @@ NAMED_SHOTS = 50
 _PAIR = sa.tuple_(*(decisions.c[name] for name in PairKey._fields))
 
 MAX_NAMED = 10
-"""How many names of decided shots the audit log keeps."""
+"""How many names of decided shots the audit log's page shows."""
 
 _earlier = images.alias()
 
@@ -127,14 +128,12 @@ class SqlReviews:
             connection.execute(sa.insert(decisions), [row | pair._asdict() for pair in pairs])
             note_event(connection, Event.DECIDED, **of_pull, cause=lambda: _told(decision, pairs))
             mark_due(connection, project_id, pr_number, now)
-            names = sorted({pair.name for pair in pairs})
-            record(
-                connection,
-                Action.DECIDED,
-                project_id=project_id,
-                target=f"#{pr_number}",
-                details={"decision": decision.decision, "pairs": len(pairs), "names": names[:MAX_NAMED]},
-            )
+            commit_sha = connection.execute(_NEWEST_COMMIT, of_pull).scalar()
+            names = sorted({pair.name for pair in pairs})[:MAX_NAMED]
+            about = {"decision": decision.decision, "commit_sha": commit_sha, "pairs": len(pairs)}
+            details = {**about, "names": names, "note": decision.note}
+            shots = [pair._asdict() for pair in pairs]
+            record(connection, Action.DECIDED, **of_pull, details=details, shots=shots)
             return True
 
         return await self._database.write(write)

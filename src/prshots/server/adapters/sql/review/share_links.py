@@ -1,6 +1,8 @@
 """Share links of pull requests."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, fields
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -35,7 +37,7 @@ class SqlShareLinks:
         self._database = database
 
     async def add(self, link: ShareLink, most: int) -> None:
-        of_pull = {"project_id": link.project_id, "pr_number": link.pr_number}
+        of_pull: dict[str, Any] = {"project_id": link.project_id, "pr_number": link.pr_number}
         closed_at = sa.select(pulls.c.closed_at).where(*equal(pulls, **of_pull))
         active = sa.select(sa.func.count()).where(*equal(share_links, **of_pull), *_ACTIVE)
 
@@ -51,8 +53,7 @@ class SqlShareLinks:
                 raise ConflictError(f"{most} share links of this pull request are active: revoke one first")
             connection.execute(sa.insert(share_links).values(asdict(link)))
             details = {"id": link.id, "days": (link.expires_at - link.created_at) // SECONDS_PER_DAY}
-            about = {"project_id": link.project_id, "target": f"#{link.pr_number}"}
-            record(connection, Action.SHARE_LINK_CREATED, **about, details=details)
+            record(connection, Action.SHARE_LINK_CREATED, **of_pull, details=details)
 
         await self._database.write(add)
 
@@ -72,16 +73,9 @@ class SqlShareLinks:
 
     async def revoke(self, project_id: str, pr_number: int, link_id: str, revoked_by: str, now: int) -> bool:
         this = equal(share_links, project_id=project_id, pr_number=pr_number, id=link_id)
-        revoking = sa.update(share_links).where(*this, *_ACTIVE).values(ended_at=now, ended_by=revoked_by)
-
-        def revoke(connection: sa.Connection) -> bool:
-            if not connection.execute(revoking, {"now": now}).rowcount:
-                return False
-            about = {"project_id": project_id, "target": f"#{pr_number}"}
-            record(connection, Action.SHARE_LINK_REVOKED, **about, details={"id": link_id})
-            return True
-
-        return await self._database.write(revoke)
+        return await self._database.write(
+            lambda connection: revoke_share_links(connection, this, revoked_by, now) > 0
+        )
 
     async def discard_old(self, until: int, now: int, limit: int) -> int:
         closed = sa.select(share_links.c.id).select_from(share_links.join(pulls, _IS_OF_PULL))
@@ -96,6 +90,19 @@ class SqlShareLinks:
             return connection.execute(sa.delete(share_links).where(share_links.c.id.in_(old))).rowcount
 
         return await self._database.write(discard)
+
+
+def revoke_share_links(
+    connection: sa.Connection, which: Sequence[sa.ColumnElement[bool]], revoked_by: str, now: int
+) -> int:
+    """Revoke such links that are active. Return how many."""
+    revoking = sa.update(share_links).where(*which, *_ACTIVE).values(ended_at=now, ended_by=revoked_by)
+    columns = (share_links.c.id, share_links.c.project_id, share_links.c.pr_number)
+    revoked = connection.execute(revoking.returning(*columns), {"now": now}).all()
+    for link_id, project_id, pr_number in revoked:
+        about = {"project_id": project_id, "pr_number": pr_number}
+        record(connection, Action.SHARE_LINK_REVOKED, **about, details={"id": link_id})
+    return len(revoked)
 
 
 def end_share_links(connection: sa.Connection, project_id: str, pr_number: int, now: int) -> None:

@@ -64,7 +64,7 @@ class SqlQuotas:
             if found is None or found.quota_bytes == quota_bytes:
                 return found is not None
             connection.execute(setting)
-            holder = {f"{of}_id": holder_id}
+            holder: dict[str, Any] = {f"{of}_id": holder_id}
             details = {"from": found.quota_bytes, "to": quota_bytes}
             record(connection, Action.QUOTA_CHANGED, **holder, target=found.name, details=details)
             stored = stored_in(connection, of, holder_id)

@@ -106,7 +106,7 @@ class ComparedShotView(TypedDict):
     ancestor: bool
     """false if the base is the branch's newest baseline, not one from the pull request's own history."""
     reason: str
-    """The reason why the comparison failed. Otherwise empty."""
+    """Why its images could not be compared. Otherwise empty."""
     pixels_before: str
     """The identity of the decoded pixels. Empty if there is no image, or if it isn't known yet."""
     pixels_after: str
@@ -148,14 +148,27 @@ class ComparisonView(ComparisonSummaryView):
     """In the order to review them."""
     gate: Gate
     check: Check
+    blocked: str
+    """Why the gate is blocked, in one line of plain text. Otherwise empty."""
+    unreadable: str
+    """Which shots could not be compared and keep the gate blocked, and what to do. Otherwise empty."""
     outdated_notes: Sequence[OutdatedNote]
     outbox: list[FailureView]
     shots: list[ComparedShotView]
     """Changed shots first, then moved, new, removed, failed and unchanged ones, each in natural order."""
 
 
+class SiblingView(TypedDict):
+    """Another project of the repository that takes part in the pull request."""
+
+    id: str
+    name: str
+    gate: Gate
+
+
 class LatestComparisonView(TypedDict):
     comparison: ComparisonView | None
+    siblings: list[SiblingView]
 
 
 class ShareLinkView(TypedDict):
