@@ -189,7 +189,7 @@ var CONTRACT = {
     "gate": {
       "summary": "Print whether changes are approved, and set the commit status.",
       "details": [
-        "In CI, sets the status prshots on the job's commit with the job's forge token. You can make it a required check.",
+        "In CI, sets the status prshots on the job's commit with the job's forge token. You can make it a required check. If the repository has several projects, also sets prshots/NAME for each.",
         "Exit codes: 0 success, 1 failure, 2 invalid arguments, 4 with --fail if the gate has not passed."
       ],
       "options": [
@@ -213,7 +213,7 @@ var CONTRACT = {
     "expire": {
       "summary": "Expire a closed pull request's screenshots.",
       "details": [
-        "If it was merged, its changes become baselines first. The project's policy decides whether the screenshots are deleted. With --post, the comment then says that they were deleted, and GitHub's image proxy drops its copies."
+        "If it was merged, its changes become baselines first. The project's policy decides whether the screenshots are deleted. With --post, the comment then says that they were deleted, the description shows none, and GitHub's image proxy drops its copies."
       ],
       "options": [
         "pr",
@@ -333,10 +333,10 @@ var CONTRACT = {
     "approved-pass": {
       "help": "With --fail-on: ignore shots that are approved or quarantined, or that alternate on the base branch."
     },
-    "fail": { "help": "Exit with 4 unless the gate has passed." },
+    "fail": { "help": "Exit with 4 unless the project's own gate has passed." },
     "skip": {
       "takes": "REASON",
-      "help": "For a run that takes no screenshots: set the status to success, with this reason as its description."
+      "help": "For a run that takes no screenshots: let the project pass, with this reason as the status's description."
     },
     "no-baseline": {
       "takes": "ACTION",
@@ -353,7 +353,7 @@ var CONTRACT = {
       "choices": ["all", "latest", "changes", "pairs"],
       "help": "What to show: all images, the latest image of each shot, each change once, or tables of all changed shots. Default: changes if there is a comparison, otherwise latest."
     },
-    "expire-post": { "name": "post", "help": "Also update the comment, so that it shows no broken images." },
+    "expire-post": { "name": "post", "help": "Also update the comment and the pull request's description, so that they show no broken images." },
     "merged-as": {
       "takes": "SHA",
       "help": "The commit that the pull request was merged as. Default: from the job's event."
@@ -421,15 +421,14 @@ var CONTRACT = {
     "gate_blocked_no_baseline": "The base branch has no baselines yet",
     "gate_blocked_not_compared": "The newest commit is not compared yet",
     "gate_line": "{state}: {words}",
+    "status_line": "  {name}: {state}, {words}",
     "gate_of_other_commit": "The status was not set: the newest comparison is for commit {other}, not for this job's {commit}.",
     "nothing_to_gate": "Nothing to gate: this job runs for {branch}, not for a pull request.",
-    "service_without_gate": "{url} doesn't report a gate: upgrade the service to this client's version",
     "skipped": "Skipped: {reason}",
     "status_not_set": "Warning: can't set the status: {why}.",
     "status_set": "Set the status {name} of commit {commit} at {forge} to {state}.",
     "queue_unknown": "Note: git can't list the merge queue: {why}. Decisions about the pull requests ahead don't count.",
     "gated": "{shots} matched {--fail-on} {verdicts}.",
-    "not_gated": "Warning: {--fail-on} {verdicts} doesn't count {shots}: no commit in the base's history has a baseline, so the newest of {branch} was used.",
     "nothing_gated": "{--fail-on} {verdicts} can't pass: commit {commit} has no screenshots. Upload them first",
     "still_running": "the comparison is still running after {seconds} s: run {prshots compare} again",
     "still_comparing": "Still comparing after {seconds} s …",
@@ -464,6 +463,9 @@ var CONTRACT = {
     "comment_created": "Posted the comment on pull request {number} at {forge}.",
     "comment_updated": "Updated the comment on pull request {number} at {forge}.",
     "comment_unchanged": "The comment on pull request {number} at {forge} was already up to date.",
+    "comment_kept": "Left the comment on pull request {number} at {forge} as it is, because another account wrote it.",
+    "comment_kept_current": "CI keeps the comment current",
+    "comment_is_older": "CI keeps the comment current. The comment shows an older state; CI updates it at its next run",
     "comment_none": "Pull request {number} at {forge} has no screenshots, so no comment was posted.",
     "template_left_out": "the template is left out: it is too long for a comment on {forge}",
     "without_image": "the comment has no image of {count} of {total} screenshots, because it can have at most {limit} bytes",
@@ -484,6 +486,10 @@ var CONTRACT = {
     "comment_still_shows": "Did not change the comment: it still shows {screenshots}.",
     "comment_says_deleted": "Updated the comment: it says that the screenshots were deleted.",
     "comment_up_to_date": "The comment was already up to date.",
+    "comment_of_other_account": "Did not change the comment, because another account wrote it: CI keeps the comment current.",
+    "screenshot_deleted": "_(screenshot deleted)_",
+    "description_cleaned": "Replaced {screenshots} in the description, because they are deleted.",
+    "description_not_changed": "Warning: the description can still show deleted screenshots: {why}.",
     "no_comment_to_update": "There is no comment to update.",
     "proxy_kept_copies": "Warning: the image proxy kept {count} of its copies. They expire on their own.",
     "forge_refused_token": "{forge} refused the token ({why}): it is wrong, expired or revoked. {needs}",
@@ -1947,11 +1953,33 @@ function namesOfProject({ project_id, organization, project }) {
 import { createHash, randomUUID } from "node:crypto";
 import { STATUS_CODES } from "node:http";
 
+// src/forges/forge.ts
+var STATUS_NAME = "prshots";
+function statusFields({ context, state, description, url }, most = 255) {
+  const letters = [...description];
+  const beginning = letters.slice(0, most - 1).join("");
+  const words2 = letters.length > most ? `${beginning.trimEnd()}…` : description;
+  const fields = { context, state, description: words2, target_url: url };
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value));
+}
+function mergeAt(commitSha, branch2) {
+  const [sha, name] = [fullCommit(commitSha), branch(branch2)];
+  return sha && name ? { commitSha: sha, branch: name } : void 0;
+}
+var NO_PROXY = {
+  proxiedImages: async () => [],
+  purge: async () => false
+};
+function markerLine(marker, prNumber2) {
+  return marker === "link" ? `[//]: # (svc:pr-${prNumber2})` : `<!-- svc:pr-${prNumber2} -->`;
+}
+
 // src/replies.ts
 var MAX_DEPTH = 50;
 var STATES = ["compared", "no_baseline", "incomplete", "failed", "running"];
 var VERDICTS = ["changed", "moved", "new", "removed", "failed", "unchanged"];
 var GATE_STATES = ["passed", "waiting", "rejected", "blocked"];
+var COMMIT_STATES = ["success", "pending", "failure"];
 function isState(value) {
   return STATES.some((state) => state === value);
 }
@@ -1977,10 +2005,31 @@ function comparedShot(value) {
     review: String(value.review?.state ?? "not_needed")
   };
 }
-function gateIn(value) {
-  const { state, open: open3, reason } = value ?? {};
+function gateIn({
+  state,
+  open: open3,
+  reason,
+  statuses,
+  commit_sha,
+  dashboard_url
+}) {
   const known = GATE_STATES.find((each) => each === state);
-  return known && { state: known, open: Number(open3 ?? 0), reason: String(reason ?? "") };
+  const found = Array.isArray(statuses) ? statuses.map(gateStatus) : [];
+  if (!known || !found.length || !found.every((each) => each !== void 0)) return void 0;
+  return {
+    state: known,
+    open: Number(open3 ?? 0),
+    reason: String(reason ?? ""),
+    statuses: found,
+    commitSha: String(commit_sha ?? ""),
+    dashboardUrl: address(dashboard_url)
+  };
+}
+function gateStatus(value) {
+  const { context, state, description } = value ?? {};
+  const known = COMMIT_STATES.find((each) => each === state);
+  if (!known || String(context).split("/")[0] !== STATUS_NAME) return void 0;
+  return { context: String(context), state: known, description: String(description ?? "") };
 }
 function objectIn(text2) {
   try {
@@ -2088,6 +2137,17 @@ var Service = class {
       throw error;
     }
   }
+  /** Return the gate of the newest comparison, and the commit statuses to post. */
+  async gate(prNumber2, noBaseline = "block") {
+    return this.#gateIn(
+      await this.#call(`/v1/gate?pr_number=${prNumber2}&no_baseline=${noBaseline}`, () => ({}))
+    );
+  }
+  /** Record that a commit's run takes no screenshots, and return the gate. */
+  async skip(prNumber2, commitSha, reason) {
+    const asked = { pr_number: prNumber2, commit_sha: commitSha, skip: reason };
+    return this.#gateIn(await this.#tell("/v1/gate", asked));
+  }
   /** Tell the service about a pull request, and return its page on the dashboard. Throws NotFoundError without images. */
   async describe(prNumber2, about) {
     const { dashboard_url: url } = await this.#tell("/v1/pull", { pr_number: prNumber2, ...about });
@@ -2098,7 +2158,7 @@ var Service = class {
     const asked = new URLSearchParams({ pr_number: String(prNumber2), limit: String(limit), marker });
     if (view !== "all") asked.set("view", view);
     const reply = await this.#call(`/v1/comment?${asked}`, () => ({}));
-    const { markdown, heading, count, listed, omitted } = reply;
+    const { markdown, heading, count, listed, omitted, siblings } = reply;
     if (typeof markdown !== "string" || typeof count !== "number")
       throw this.#unexpectedReply("markdown and count");
     return {
@@ -2106,7 +2166,8 @@ var Service = class {
       heading: typeof heading === "string" ? heading : "",
       count,
       listed: Number(listed ?? 0),
-      omitted: Number(omitted ?? 0)
+      omitted: Number(omitted ?? 0),
+      siblings: Number(siblings ?? 0)
     };
   }
   /** Say that the pull request is closed, and as which commit of a branch it was merged, if it was. */
@@ -2171,10 +2232,14 @@ var Service = class {
       counts,
       pairs: typeof value.pairs === "number" ? value.pairs : 0,
       shots,
-      gate: gateIn(value.gate),
       dashboardUrl: address(value.dashboard_url),
       json: value
     };
+  }
+  #gateIn(value) {
+    const gate2 = gateIn(value);
+    if (!gate2) throw this.#unexpectedReply("a gate and its statuses");
+    return gate2;
   }
   #unexpectedReply(missing) {
     return new CallError(
@@ -2303,26 +2368,8 @@ function checked(name, given, read2, takes) {
   return found;
 }
 
-// src/forges/forge.ts
-var STATUS_NAME = "prshots";
-function statusFields({ state, description, url }, most = 255) {
-  const letters = [...description];
-  const beginning = letters.slice(0, most - 1).join("");
-  const words2 = letters.length > most ? `${beginning.trimEnd()}…` : description;
-  const fields = { context: STATUS_NAME, state, description: words2, target_url: url };
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value));
-}
-function mergeAt(commitSha, branch2) {
-  const [sha, name] = [fullCommit(commitSha), branch(branch2)];
-  return sha && name ? { commitSha: sha, branch: name } : void 0;
-}
-var NO_PROXY = {
-  proxiedImages: async () => [],
-  purge: async () => false
-};
-function markerLine(marker, prNumber2) {
-  return marker === "link" ? `[//]: # (svc:pr-${prNumber2})` : `<!-- svc:pr-${prNumber2} -->`;
-}
+// src/forges/bitbucket.ts
+import { createHash as createHash2 } from "node:crypto";
 
 // src/forges/forge_api.ts
 var MAX_PAGES = 1e3;
@@ -2369,7 +2416,7 @@ var ForgeApi = class {
     return value;
   }
   /** Set a commit's status. A 404 may mean that the token lacks a permission. */
-  async postStatus(path4, json) {
+  async postStatus(path4, json, context) {
     const reply = await this.reply("POST", path4, { json });
     const { label: forge, needs } = this;
     const why = errorMessage(reply);
@@ -2379,7 +2426,7 @@ var ForgeApi = class {
       const { pathname } = new URL(reply.url);
       throw new ForgeRefusedError(message("forge_has_no_commit", { forge, path: pathname, why, needs }));
     }
-    if (!Object.values(this.value(reply) ?? {}).includes(STATUS_NAME)) throw this.#unlike("commit status");
+    if (!Object.values(this.value(reply) ?? {}).includes(context)) throw this.#unlike("commit status");
   }
   #error(reply) {
     const { label: forge, needs } = this;
@@ -2486,6 +2533,7 @@ function parseJson(text2) {
 // src/forges/bitbucket.ts
 var NEEDS = "Bitbucket takes a repository, project or workspace access token with the scope pullrequest:write, or as EMAIL:TOKEN an API token with read:user:bitbucket, read:pullrequest:bitbucket and write:pullrequest:bitbucket (write does not include read); for commit statuses, it also needs repository or read:repository:bitbucket, and only the token that created a status can change it";
 var STATES2 = { success: "SUCCESSFUL", pending: "INPROGRESS", failure: "FAILED" };
+var MAX_KEY = 40;
 var PAGING = {
   page: (value) => value?.values,
   next: (_reply, value) => textAt(value, "next")
@@ -2539,14 +2587,25 @@ var Bitbucket = class {
   }
   async setStatus(commitSha, status) {
     const { description } = statusFields(status);
-    await this.#api.postStatus(`/repositories/${this.#repository}/commit/${commitSha}/statuses/build`, {
-      key: STATUS_NAME,
-      name: STATUS_NAME,
+    const fields = {
+      key: keyOf(status.context),
+      name: status.context,
       state: STATES2[status.state],
       ...description && { description },
       url: status.url || `https://bitbucket.org/${this.#repository}/commits/${commitSha}`
       // required
-    });
+    };
+    const path4 = `/repositories/${this.#repository}/commit/${commitSha}/statuses/build`;
+    await this.#api.postStatus(path4, fields, status.context);
+  }
+  async description(prNumber2) {
+    return textAt(await this.#api.call("GET", `${this.#pullRequests}/${prNumber2}`), "description");
+  }
+  /** Change the text of an open pull request: Bitbucket doesn't change a closed one. */
+  async setDescription(prNumber2, description) {
+    const path4 = `${this.#pullRequests}/${prNumber2}`;
+    const title = textAt(await this.#api.call("GET", path4), "title");
+    await this.#api.call("PUT", path4, { json: { title, description } });
   }
   /** Bitbucket abbreviates the commit, so it can't be used. */
   async mergeOf() {
@@ -2566,6 +2625,12 @@ var Bitbucket = class {
     });
   }
 };
+function keyOf(name) {
+  const letters = [...name];
+  if (letters.length <= MAX_KEY) return name;
+  const hash = createHash2("sha256").update(name).digest("hex").slice(0, 8);
+  return `${letters.slice(0, MAX_KEY - 9).join("")}-${hash}`;
+}
 function credentials(token2) {
   return token2.includes(":") ? `Basic ${Buffer.from(token2).toString("base64")}` : `Bearer ${token2}`;
 }
@@ -2647,7 +2712,15 @@ var Gitea = class {
     return this.#api.remove(`${this.#issues}/comments/${id}`);
   }
   setStatus(commitSha, status) {
-    return this.#api.postStatus(`/repos/${this.#repository}/statuses/${commitSha}`, statusFields(status));
+    const path4 = `/repos/${this.#repository}/statuses/${commitSha}`;
+    return this.#api.postStatus(path4, statusFields(status), status.context);
+  }
+  /** As an issue, the pull request has the same scope as its comments. */
+  async description(prNumber2) {
+    return textAt(await this.#api.call("GET", `${this.#issues}/${prNumber2}`), "body");
+  }
+  async setDescription(prNumber2, body) {
+    await this.#api.call("PATCH", `${this.#issues}/${prNumber2}`, { json: { body } });
   }
   /** Gitea has no list by commit. */
   async pullRequestsWithHead(headSha) {
@@ -2720,7 +2793,13 @@ var GitHub = class {
   }
   setStatus(commitSha, status) {
     const path4 = `/repos/${this.#repository}/statuses/${commitSha}`;
-    return this.#api.postStatus(path4, statusFields(status, MAX_DESCRIPTION));
+    return this.#api.postStatus(path4, statusFields(status, MAX_DESCRIPTION), status.context);
+  }
+  async description(prNumber2) {
+    return textAt(await this.#api.call("GET", `/repos/${this.#repository}/pulls/${prNumber2}`), "body");
+  }
+  async setDescription(prNumber2, body) {
+    await this.#api.call("PATCH", `/repos/${this.#repository}/pulls/${prNumber2}`, { json: { body } });
   }
   async pullRequestsWithHead(headSha) {
     const path4 = `/repos/${this.#repository}/commits/${headSha}/pulls`;
@@ -2770,10 +2849,15 @@ var GitHub = class {
       id: textAt(entry, "id"),
       body: textAt(entry, "body"),
       author: textAt(entry, "user", "login"),
-      url: textAt(entry, "html_url")
+      url: textAt(entry, "html_url"),
+      byStranger: isByStranger(entry)
     });
   }
 };
+function isByStranger(entry) {
+  const isBot = textAt(entry, "user", "type") === "Bot" || textAt(entry, "user", "login").endsWith("[bot]");
+  return !isBot && !["", "OWNER", "MEMBER", "COLLABORATOR"].includes(textAt(entry, "author_association"));
+}
 function proxiedIn(html) {
   const tags = html.match(/<img\b(?:"[^"]*"|'[^']*'|[^>"'])*>/gi) ?? [];
   return tags.filter((tag) => attribute(tag, "data-canonical-src")).map((tag) => attribute(tag, "src")).filter((address2) => /^https?:\/\//.test(address2));
@@ -2831,19 +2915,26 @@ var GitLab = class {
     const fields = { ...statusFields(status), state: status.state === "failure" ? "failed" : status.state };
     for (let triesLeft = TRIES2 - 1; ; triesLeft--) {
       try {
-        return await this.#api.postStatus(path4, fields);
+        return await this.#api.postStatus(path4, fields, status.context);
       } catch (error) {
         if (!(error instanceof ForgeError)) throw error;
-        if (!triesLeft || !error.message.includes("Cannot transition")) throw this.#explain(error);
+        if (!triesLeft || !error.message.includes("Cannot transition"))
+          throw this.#explain(error, status.context);
       }
-      await this.#api.postStatus(path4, { ...fields, state: "canceled" });
+      await this.#api.postStatus(path4, { ...fields, state: "canceled" }, status.context);
     }
   }
-  #explain(error) {
+  async description(prNumber2) {
+    return textAt(await this.#api.call("GET", `${this.#mergeRequests}/${prNumber2}`), "description");
+  }
+  async setDescription(prNumber2, description) {
+    await this.#api.call("PUT", `${this.#mergeRequests}/${prNumber2}`, { json: { description } });
+  }
+  #explain(error, name) {
     if (error.message.includes("References for commit"))
       return new ForgeRefusedError(message("gitlab_has_no_pipeline", { project: this.#repository }));
     if (error.message.includes("already been taken"))
-      return new ForgeError(message("gitlab_job_has_status_name", { name: STATUS_NAME }));
+      return new ForgeError(message("gitlab_job_has_status_name", { name }));
     return error;
   }
   async mergeOf(prNumber2) {
@@ -3232,14 +3323,11 @@ async function compare(options, context) {
   return { comparison, dashboardUrl: comparison.dashboardUrl, gated, exitCode: gated ? EXIT_CODES.gated : 0 };
 }
 function countGated(comparison, failOn, passing, fail) {
-  const { state, shots, branch: branch2, commitSha } = comparison;
+  const { state, shots, commitSha } = comparison;
   const verdicts = failOn.join(",");
-  const matched = shots.filter(
+  const gated = shots.filter(
     ({ verdict, review }) => failOn.includes(verdict) && !passing.includes(review)
-  );
-  const gated = matched.filter(({ ancestor }) => ancestor).length;
-  const ignored = matched.length - gated;
-  if (ignored) fail(message("not_gated", { verdicts, shots: pluralize(ignored, "shot"), branch: branch2 }));
+  ).length;
   if (gated) fail(message("gated", { shots: pluralize(gated, "shot"), verdicts }));
   else if (state !== "no_baseline" && shots.every(({ verdict }) => verdict === "removed"))
     throw new ComparisonFailedError(
@@ -3430,15 +3518,21 @@ function viewIn(given) {
 
 // src/sticky_comment.ts
 var ROUNDS = 10;
-var NOTICE = /^\s*\S[^\n]*\n(?:<!-- |\[\/\/\]: # \()svc:notice-(\d{1,15})\b/;
-async function keepCurrent(forge, prNumber2, render, creating = () => true) {
+var PROJECT = /^[^\n]*\n((?:<!-- |\[\/\/\]: # \()prshots:\S+)/;
+var NOTICE = /^[^\n]*\n(?:(?:<!-- |\[\/\/\]: # \()prshots:[^\n]*\n)?(?:<!-- |\[\/\/\]: # \()svc:notice-(\d{1,15})\b/;
+var INVISIBLE = /(?:(?:<!-- |\[\/\/\]: # \()[^\n]*\s*)+/;
+var URLS = /https?:\/\/[^\s()<>"]+/g;
+async function keepCurrent(forge, prNumber2, render, creating = () => true, isAlone = () => true) {
   const ours = new OurComments(forge, prNumber2);
   let posted = { outcome: "unchanged", url: "" };
   let written = "";
   for (let round = 0; round < ROUNDS; round++) {
-    let kept = await ours.keepOne();
+    const found = await ours.find();
     const text2 = await render();
-    if ((!kept || noticeOf(text2) > noticeOf(kept.body)) && creating()) {
+    const { comment: comment2, isOurs } = await ours.keepOne(found, text2, isAlone());
+    let kept = comment2;
+    if (kept && !isOurs) return { outcome: "kept", url: kept.url, isOlder: isOlder(kept.body, text2) };
+    if ((!kept || noticeIn(text2) > noticeIn(kept.body)) && creating()) {
       kept = await ours.create(text2);
       posted = { outcome: "created", url: kept.url };
     } else if (!kept) {
@@ -3454,6 +3548,9 @@ async function keepCurrent(forge, prNumber2, render, creating = () => true) {
     throw new ForgeError(message("listed_but_gone", { forge: forge.label }));
   return posted;
 }
+function hasMarker({ body }, marker) {
+  return withoutBlank(body).startsWith(marker);
+}
 var OurComments = class {
   constructor(forge, prNumber2) {
     this.forge = forge;
@@ -3464,18 +3561,32 @@ var OurComments = class {
   #me;
   #made;
   #gone = /* @__PURE__ */ new Set();
+  /** Return the comments with our marker, oldest first, whoever wrote them. */
+  async find() {
+    const marker = markerLine(this.forge.markerStyle, this.prNumber);
+    const comments = await this.forge.comments(this.prNumber);
+    const found = comments.filter((each) => hasMarker(each, marker));
+    if (found.length && !this.#me) this.#me = await this.forge.me();
+    const made = this.#made;
+    if (made && !found.some(({ id }) => id === made.id)) found.push(made);
+    return found;
+  }
   /**
-   * Return the comment with the highest notice, the oldest of equals, and delete the others. New notices, concurrent jobs
-   * and lost replies create them.
+   * Return the project's comment, and whether it is ours. Delete our other ones: new notices, concurrent jobs and lost
+   * replies create them.
    */
-  async keepOne() {
-    const found = await this.all();
-    const [kept] = [...found].sort((one, other) => noticeOf(other.body) - noticeOf(one.body));
-    for (const { id } of this.#me ? found.filter((each) => each !== kept) : []) {
+  async keepOne(all, text2, isAlone) {
+    const found = all.filter((each) => isOfProject(each, text2, isAlone));
+    const ours = found.filter((each) => this.#isOurs(each));
+    let theirs = found.filter((each) => projectIn(each.body) && this.#isTheirs(each));
+    if (this.#me === void 0 && ours.length) theirs = [];
+    const either = found.filter((each) => ours.includes(each) || theirs.includes(each));
+    const [kept] = either.sort((one, other) => noticeIn(other.body) - noticeIn(one.body));
+    for (const { id } of this.#me ? ours.filter((each) => each !== kept) : []) {
       await this.forge.delete(this.prNumber, id);
       this.#gone.add(id);
     }
-    return kept;
+    return { comment: kept, isOurs: !kept || !theirs.includes(kept) };
   }
   async create(text2) {
     this.#made = await this.forge.create(this.prNumber, text2);
@@ -3493,27 +3604,38 @@ var OurComments = class {
       return false;
     }
   }
-  /** Return the comments, oldest first. */
-  async all() {
-    const marker = markerLine(this.forge.markerStyle, this.prNumber);
-    const comments = await this.forge.comments(this.prNumber);
-    const found = comments.filter(({ body }) => body.replace(/^[\ufeff \t\r\n]+/, "").startsWith(marker));
-    if (found.length && !this.#me) this.#me = await this.forge.me();
-    const made = this.#made;
-    if (made && !found.some(({ id }) => id === made.id)) found.push(made);
-    return found.filter((comment2) => !this.#gone.has(comment2.id) && this.#isOurs(comment2));
-  }
   #isOurs({ id, author }) {
-    const isKnown = this.#me !== "" && author === this.#me;
-    return this.#me === void 0 || isKnown || id === this.#made?.id;
+    const isByUs = this.#me === void 0 || id === this.#made?.id || this.#me !== "" && author === this.#me;
+    return isByUs && !this.#gone.has(id);
+  }
+  /** Return whether another account keeps it current. A deleted account or a stranger doesn't. */
+  #isTheirs({ id, author, byStranger = false }) {
+    if (this.#me === void 0) return this.#gone.has(id);
+    return this.#me !== "" && ![this.#me, ""].includes(author) && !byStranger;
   }
 };
-function noticeOf(body) {
-  return Number(NOTICE.exec(body)?.[1] ?? 0);
+function isOfProject({ body }, text2, isAlone) {
+  const [found, own] = [projectIn(body), projectIn(text2)];
+  return found === own || !own || isAlone && !found;
+}
+function noticeIn(body) {
+  return Number(NOTICE.exec(withoutBlank(body))?.[1] ?? 0);
+}
+function projectIn(body) {
+  return PROJECT.exec(withoutBlank(body))?.[1] ?? "";
+}
+function withoutBlank(body) {
+  return body.replace(/^[\ufeff \t\r\n]+/, "");
+}
+function normal(text2) {
+  return text2.replaceAll("\r\n", "\n").trim();
 }
 function isSame(body, text2) {
-  const normal2 = (given) => given.replaceAll("\r\n", "\n").trim();
-  return normal2(body) === normal2(text2);
+  return normal(body) === normal(text2);
+}
+function isOlder(body, text2) {
+  const [shown, current] = [body, text2].map((each) => normal(each).replace(URLS, ""));
+  return !shown.includes(current.replace(INVISIBLE, "").trim());
 }
 
 // src/post_comment.ts
@@ -3535,6 +3657,8 @@ var Composer = class {
   how;
   /** How many screenshots the last text is about. */
   count = 0;
+  /** How many other projects take part in the pull request. */
+  siblings = 0;
   /** Sentences for the user about the parts that the last text leaves out. */
   notes = [];
   /** Why readers may not see the images in the last text. Empty if nothing prevents it. */
@@ -3552,6 +3676,7 @@ var Composer = class {
     const limit = Math.min(room, MAX_COMMENT_BYTES);
     const comment2 = await this.service.comment(this.prNumber, limit, forge.markerStyle, view);
     this.count = comment2.count;
+    this.siblings = comment2.siblings;
     const withoutPicture = (["changes", "pairs"].includes(view) ? 0 : comment2.listed) + comment2.omitted;
     if (withoutPicture)
       this.notes.push(
@@ -3587,10 +3712,14 @@ function unreachableImages(markdown, forgeApi, label) {
   if (address2 === void 0 || !kindOfPublicApi(forgeApi) || isPublic(address2)) return "";
   return message("unreachable_images", { forge: label, address: new URL(address2).origin });
 }
-async function post(forge, composer) {
+async function post(forge, composer, creates = true) {
   const render = () => composer.textFor(forge);
+  const creating = () => creates && composer.count > 0;
   try {
-    return await keepCurrent(forge, composer.prNumber, render, () => composer.count > 0);
+    const posted = await keepCurrent(forge, composer.prNumber, render, creating, () => !composer.siblings);
+    if (posted.outcome === "kept")
+      composer.notes = [message(posted.isOlder ? "comment_is_older" : "comment_kept_current")];
+    return posted;
   } catch (error) {
     throw error instanceof ForgeRefusedError ? withForkAdvice(error, composer.job) : error;
   }
@@ -3634,7 +3763,7 @@ function byCodePoint(one, other) {
 var MAGIC = /[*?[]/;
 function* findFiles(paths, isWanted, onProblem) {
   for (const given of paths) {
-    const start = normal(given);
+    const start = normal2(given);
     if (isFolder(given)) {
       for (const found of findMatches(start, ["**", "*"], onProblem))
         if (isWanted(found.path)) yield { ...found, folder: start || "." };
@@ -3697,7 +3826,7 @@ function matcher(pattern) {
     return /^(?!)/;
   }
 }
-function normal(given) {
+function normal2(given) {
   return rootOf(given) + partsOf(given).join(path2.sep);
 }
 function partsOf(given) {
@@ -3909,6 +4038,59 @@ var Queue = class {
   }
 };
 
+// src/description.ts
+var MAX_IMAGES = 50;
+var CONCURRENT_QUESTIONS = 8;
+var TIMEOUT_SECONDS2 = 2;
+var CODE = /^[ \t>]*(`{3,}(?![^\n]*`)|~{3,})[^\n]*(?:\n(?![ \t>]*\1)[^\n]*)*(?:\n[^\n]*)?|(?<!`)(`+)(?!`)(?:[^\n]|\n(?!\s*\n))*?(?<!`)\2(?!`)/.source;
+var PATH = /\/i\/[0-9a-f]{32}\.[a-z0-9.]+\?exp=[0-9]+&(?:amp;)?token=[A-Za-z0-9_.-]+/.source;
+var ADDRESS2 = String.raw`(https?://[^\s()<>"'\[\]]*${PATH})`;
+var MARKDOWN = String.raw`!\[(?:\\.|\[[^\[\]\n]*\]|[^\[\]\\\n])*\]\(<?${ADDRESS2}>?(?: +"[^"\n]*")?\)`;
+var HTML = String.raw`<img\b[^<>]*\ssrc\s*=\s*["']${ADDRESS2}["'][^<>]*>`;
+var LINKED2 = String.raw`\[${MARKDOWN}\]\([^()\n]*\)|<a\b[^<>]*>\s*${HTML}\s*</a>`;
+var PARTS = new RegExp(`${CODE}|${LINKED2}|${MARKDOWN}|${HTML}`, "gm");
+function findImages(text2) {
+  const found = [...text2.matchAll(PARTS)].map(([, ...groups]) => addressIn(groups));
+  return [...new Set(found.filter((address2) => address2.includes("://")))];
+}
+function replaceImages(text2, deleted) {
+  const words2 = message("screenshot_deleted");
+  return text2.replace(
+    PARTS,
+    (part2, ...groups) => deleted.has(addressIn(groups.slice(0, 6))) ? words2 : part2
+  );
+}
+async function cleanDescription(forge, prNumber2) {
+  try {
+    const addresses = findImages(await forge.description(prNumber2));
+    const deleted = await findDeleted(addresses.slice(0, MAX_IMAGES));
+    if (!deleted.size) return { replaced: 0, notDescribed: "" };
+    const text2 = await forge.description(prNumber2);
+    const cleaned = replaceImages(text2, deleted);
+    if (cleaned !== text2) await forge.setDescription(prNumber2, cleaned);
+    return { replaced: deleted.size, notDescribed: "" };
+  } catch (error) {
+    if (error instanceof PrshotsError) return { replaced: 0, notDescribed: messageOf(error) };
+    throw error;
+  }
+}
+async function findDeleted(addresses) {
+  const deleted = /* @__PURE__ */ new Set();
+  const queue = new Queue(CONCURRENT_QUESTIONS);
+  for (const address2 of addresses)
+    queue.add(async () => {
+      const signal = AbortSignal.timeout(TIMEOUT_SECONDS2 * 1e3);
+      const asked = { method: "HEAD", redirect: "manual", signal };
+      const reply = await fetch(address2.replaceAll("&amp;", "&"), asked).catch(() => void 0);
+      if (reply?.status === 410) deleted.add(address2);
+    });
+  await queue.idle();
+  return deleted;
+}
+function addressIn(groups) {
+  return groups.filter((group) => group !== void 0).at(-1) ?? "";
+}
+
 // src/expire.ts
 var CONCURRENT_PURGES = 8;
 var PURGE_SECONDS2 = 60;
@@ -3920,16 +4102,17 @@ async function close(service, prNumber2, forge, job, merge) {
     mergedAs,
     branch: merge.branch || (asked?.branch ?? "")
   });
+  const described = await cleanDescription(forge, prNumber2);
   const { count: left } = await service.comment(prNumber2, MAX_COMMENT_BYTES, "html", "latest");
-  if (left) return { expired, left, posted: { outcome: "none", url: "" }, purged: 0, notPurged: 0 };
+  if (left)
+    return { expired, left, posted: { outcome: "none", url: "" }, ...described, purged: 0, notPurged: 0 };
   if (proxied instanceof PrshotsError) throw unfinishedError(proxied, job);
   const composer = new Composer(service, prNumber2, job, { view: "latest" });
-  const render = () => composer.textFor(forge);
-  const posted = await keepCurrent(forge, prNumber2, render, () => false).catch((error) => {
+  const posted = await post(forge, composer, false).catch((error) => {
     throw error instanceof PrshotsError ? unfinishedError(error, job) : error;
   });
   const purged = await purge(forge, proxied);
-  return { expired, left, posted, purged, notPurged: proxied.length - purged };
+  return { expired, left, posted, ...described, purged, notPurged: proxied.length - purged };
 }
 async function mergeOf2(forge, prNumber2, job) {
   if (job.closed && prNumber2 === job.prNumber) return void 0;
@@ -3942,8 +4125,10 @@ async function mergeOf2(forge, prNumber2, job) {
 }
 async function proxiedImages(forge, prNumber2) {
   const found = [];
+  const marker = markerLine(forge.markerStyle, prNumber2);
   try {
-    for (const { id } of await new OurComments(forge, prNumber2).all())
+    const comments = await forge.comments(prNumber2);
+    for (const { id } of comments.filter((each) => !each.byStranger && hasMarker(each, marker)))
       found.push(...await forge.proxiedImages(id).catch(ifDeleted));
     return found;
   } catch (error) {
@@ -3978,6 +4163,7 @@ var COMMENTED = {
   // never: a comment is only changed
   updated: "comment_says_deleted",
   unchanged: "comment_up_to_date",
+  kept: "comment_of_other_account",
   none: "no_comment_to_update"
 };
 async function expire(options, context) {
@@ -4009,11 +4195,12 @@ async function mergeOf3(job, prNumber2, given, branch2) {
 function jsonOf2({ prNumber: prNumber2, policy, marked, expired, baselines }) {
   return { pr_number: prNumber2, policy, marked, expired, ...baselines && { baselines } };
 }
-function commentJson({ left, posted, purged, notPurged }) {
+function commentJson({ left, posted, replaced, purged, notPurged }) {
   return {
     left,
     comment: posted.outcome,
     comment_url: posted.url,
+    description: replaced,
     purged,
     not_purged: notPurged
   };
@@ -4028,9 +4215,14 @@ function policyMessage({ prNumber: number, policy, marked, expired }) {
     return message("deleted", { screenshots: pluralize(expired, "screenshot"), number });
   return message("marked_closed", { screenshots: pluralize(marked, "screenshot"), number, policy });
 }
-function commentMessages({ left, posted, notPurged }) {
-  if (left) return [message("comment_still_shows", { screenshots: pluralize(left, "screenshot") })];
-  const messages = [message(COMMENTED[posted.outcome])];
+function commentMessages({ left, posted, replaced, notDescribed, notPurged }) {
+  const messages = [];
+  if (replaced)
+    messages.push(message("description_cleaned", { screenshots: pluralize(replaced, "screenshot") }));
+  if (notDescribed) messages.push(message("description_not_changed", { why: notDescribed }));
+  if (left)
+    return [...messages, message("comment_still_shows", { screenshots: pluralize(left, "screenshot") })];
+  messages.push(message(COMMENTED[posted.outcome]));
   if (notPurged) messages.push(message("proxy_kept_copies", { count: formatNumber(notPurged) }));
   return messages;
 }
@@ -4038,45 +4230,50 @@ function commentMessages({ left, posted, notPurged }) {
 // src/gate.ts
 import { isDeepStrictEqual } from "node:util";
 var ROUNDS2 = 10;
-var NOT_COMPARED = { state: "blocked", open: 0, reason: "not_compared" };
-var STATES3 = { passed: "success", waiting: "pending", rejected: "failure", blocked: "pending" };
-function reportSkip(reason, { runUrl }) {
-  const description = message("skipped", { reason });
-  return { status: { state: "success", description, url: runUrl }, commitSha: "" };
+var NOT_COMPARED = "not_compared";
+function skipCommit(commitSha, reason) {
+  const status = {
+    context: STATUS_NAME,
+    state: "success",
+    description: message("skipped", { reason })
+  };
+  return { state: "passed", open: 0, reason: "", statuses: [status], commitSha, dashboardUrl: "" };
 }
-async function reportGate(service, prNumber2, needsBaseline) {
-  const found = await service.comparison(prNumber2);
-  if (!found) return { status: statusOf(NOT_COMPARED, ""), gate: NOT_COMPARED, commitSha: "" };
-  let { gate: gate2 } = found;
-  if (!gate2) throw new CallError(message("service_without_gate", { url: service.url }));
-  if (gate2.reason === "no_baseline" && !needsBaseline) gate2 = { ...gate2, state: "passed" };
-  return { status: statusOf(gate2, found.dashboardUrl), gate: gate2, commitSha: found.commitSha };
+function isAbout({ reason, commitSha }, asked) {
+  const [own, other] = [commitSha.toLowerCase(), asked.toLowerCase()];
+  return reason === NOT_COMPARED || own.startsWith(other) || other.startsWith(own);
 }
-function isAbout({ gate: gate2, commitSha: own }, asked) {
-  if (gate2?.reason === NOT_COMPARED.reason) return true;
-  return own.startsWith(asked) || asked.startsWith(own);
+function describe2(gate2) {
+  const { state, statuses } = gate2;
+  const [status, ...others] = statuses;
+  if (status && !others.length) return [message("gate_line", { state, words: status.description })];
+  const lines = statuses.map(
+    (each) => message("status_line", { name: each.context, state: each.state, words: each.description })
+  );
+  return [message("gate_line", { state, words: describeGate(gate2) }), ...lines];
 }
-async function setStatus(forge, commitSha, first2, ask, say) {
-  let report = first2;
-  let written;
-  for (let round = 0; round < ROUNDS2 && isAbout(report, commitSha); round++) {
-    if (isDeepStrictEqual(written, report.status)) break;
-    await forge.setStatus(commitSha, report.status);
-    written = report.status;
-    report = await ask();
+async function setStatuses(forge, { runUrl }, commitSha, first2, ask, say) {
+  let gate2 = first2;
+  const written = /* @__PURE__ */ new Map();
+  for (let round = 0; round < ROUNDS2 && isAbout(gate2, commitSha); round++) {
+    const changed = gate2.statuses.filter((each) => !isDeepStrictEqual(each, written.get(each.context)));
+    if (!changed.length) break;
+    const url = gate2.dashboardUrl || runUrl;
+    for (const each of changed) {
+      await forge.setStatus(commitSha, { ...each, url });
+      written.set(each.context, each);
+    }
+    gate2 = await ask();
   }
-  const about = { name: STATUS_NAME, commit: commitSha.slice(0, 7), forge: forge.label };
-  if (written) say(message("status_set", { ...about, state: written.state }));
-  return report;
+  const about = { commit: commitSha.slice(0, 7), forge: forge.label };
+  for (const { context: name, state } of written.values())
+    say(message("status_set", { name, state, ...about }));
+  return { gate: gate2, isSet: written.size > 0 };
 }
 function describeGate({ state, open: open3, reason }) {
   const name = reason ? `gate_blocked_${reason}` : `gate_${state}`;
   const known = isMessage(name) ? name : "gate_blocked";
   return message(known, { shots: pluralize(open3, "screenshot") });
-}
-function statusOf(gate2, url) {
-  const state = gate2.reason === "failed" ? "failure" : STATES3[gate2.state];
-  return { state, description: describeGate(gate2), url };
 }
 
 // src/commands/gate.ts
@@ -4087,54 +4284,58 @@ async function gate(options, context) {
   const detected = jobOf(context);
   if (!reason && given === void 0 && await buildsBaselines(detected, branchIn2({}, environ))) {
     say(message("nothing_to_gate", { branch: detected.branch }));
-    return { words: "", dashboardUrl: "", json: null, exitCode: 0 };
+    return { lines: [], dashboardUrl: "", json: null, exitCode: 0 };
   }
-  const pull = reason ? detected.prNumber ?? 0 : given;
-  const known = await askForge(detected, pull, senderOf(context), { needsCommit: !asked });
+  const known = await askForge(detected, given, senderOf(context), { needsCommit: !asked });
   const job = jobAtForge(known, options, environ);
-  const ask = reason ? async () => reportSkip(reason, job) : askingService(job, given, options, context);
+  const skipped = reason ? asked || await commitOf(job) : "";
+  const ask = reason ? askingToSkip(job, given, skipped, reason, options, context) : askingService(job, given, options, context);
   const first2 = await ask();
-  const commit2 = asked || (job.ci ? "" : first2.commitSha) || await commitOf(job);
-  const newest = await trySetStatus(job, commit2, first2, ask, context, options);
-  const result = resultOf(newest ?? first2, commit2, newest !== void 0);
+  const commit2 = asked || skipped || (job.ci ? "" : first2.commitSha) || await commitOf(job);
+  const done = await trySetStatuses(job, commit2, first2, ask, context, options);
+  const result = resultOf(done.gate, commit2, done.isSet);
   return options.fail ? result : { ...result, exitCode: 0 };
 }
 function askingService(job, given, options, context) {
   const prNumber2 = pullRequest(given, job);
   refuseClosed(job, prNumber2);
   const service = connect(options, context);
-  return () => reportGate(service, prNumber2, options.noBaseline !== "pass");
+  return () => service.gate(prNumber2, options.noBaseline);
 }
-async function trySetStatus(job, commit2, first2, ask, context, { forgeToken: forgeToken2 }) {
+function askingToSkip(job, given, commit2, reason, options, context) {
+  const prNumber2 = job.ci ? given ?? job.prNumber : pullRequest(given, job);
+  if (prNumber2 === void 0) return async () => skipCommit(commit2, reason);
+  const service = connect(options, context);
+  return () => service.skip(prNumber2, commit2, reason);
+}
+async function trySetStatuses(job, commit2, first2, ask, context, { forgeToken: forgeToken2 }) {
   const { environ, say, fail = say } = context;
+  const unchanged = { gate: first2, isSet: false };
   if (!isAbout(first2, commit2)) {
     const [other, own] = [first2.commitSha.slice(0, 7), commit2.slice(0, 7)];
     say(message("gate_of_other_commit", { other, commit: own }));
-    return void 0;
+    return unchanged;
   }
-  if (!job.ci && !(forgeToken2 || environ.PRSHOTS_FORGE_TOKEN)) return void 0;
+  if (!job.ci && !(forgeToken2 || environ.PRSHOTS_FORGE_TOKEN)) return unchanged;
   try {
     const forge = forgeOf(job, senderOf(context));
-    return await setStatus(forge, await fullCommit2(commit2) || commit2, first2, ask, say);
+    return await setStatuses(forge, job, await fullCommit2(commit2) || commit2, first2, ask, say);
   } catch (error) {
     const isRefused = error instanceof ForgeRefusedError;
     if (!isRefused && !(error instanceof InvalidInputError)) throw error;
     fail(message("status_not_set", { why: messageOf(isRefused ? withForkAdvice(error, job) : error) }));
-    return void 0;
+    return unchanged;
   }
 }
-function resultOf(report, commit2, isSet2) {
-  const { gate: known, status, commitSha } = report;
-  const words2 = status.description;
-  const dashboardUrl = known ? status.url : "";
+function resultOf(gate2, commit2, isSet2) {
+  const { commitSha, dashboardUrl, ...json } = gate2;
   const about = { commit_sha: commitSha || commit2, dashboard_url: dashboardUrl || null };
-  const hasPassed = isAbout(report, commit2) && status.state === "success";
   return {
-    ...known && { gate: known },
-    words: known ? message("gate_line", { state: known.state, words: words2 }) : words2,
+    gate: gate2,
+    lines: describe2(gate2),
     dashboardUrl,
-    json: { gate: known ?? null, ...about, status: isSet2 },
-    exitCode: hasPassed ? 0 : EXIT_CODES.gated
+    json: { gate: json, ...about, status: isSet2 },
+    exitCode: isAbout(gate2, commit2) && gate2.state === "passed" ? 0 : EXIT_CODES.gated
   };
 }
 
@@ -4461,9 +4662,9 @@ async function findShots(paths, naming2 = {}) {
   for (const file of files) {
     try {
       const shot = await shotFrom(file, { base: base || file.folder, name, viewport, theme });
-      const other = shots.get(keyOf(shot));
+      const other = shots.get(keyOf2(shot));
       if (other) throw new InvalidInputError(sameShot(shot, other));
-      shots.set(keyOf(shot), shot);
+      shots.set(keyOf2(shot), shot);
     } catch (error) {
       if (!(error instanceof InvalidInputError)) throw error;
       onProblem(file.path, error.message);
@@ -4471,7 +4672,7 @@ async function findShots(paths, naming2 = {}) {
   }
   return { shots: [...shots.values()].sort(inOrder), problems };
 }
-function keyOf({ name, viewport, theme }) {
+function keyOf2({ name, viewport, theme }) {
   return JSON.stringify([name, viewport, theme]);
 }
 function cutOffWarning(contentType) {
@@ -4554,7 +4755,7 @@ async function beginningOf(file) {
 }
 
 // src/upload.ts
-import { createHash as createHash2 } from "node:crypto";
+import { createHash as createHash3 } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
@@ -4841,8 +5042,8 @@ var FileUploads = class {
       const sha256 = size < this.#shrinkFrom ? await sha256Of(path4) : "";
       if (sha256) hashed.push({ name, viewport, theme, sha256 });
     }
-    this.#known = new Set(hashed.map(keyOf));
-    for (const shot of await this.service.missing(hashed, this.target)) this.#known.delete(keyOf(shot));
+    this.#known = new Set(hashed.map(keyOf2));
+    for (const shot of await this.service.missing(hashed, this.target)) this.#known.delete(keyOf2(shot));
   }
   /** Return the outcomes of an error that every upload would hit. */
   #noneTried(shots, why) {
@@ -4853,7 +5054,7 @@ var FileUploads = class {
     return outcomes;
   }
   async #outcome(shot) {
-    if (this.#known.has(keyOf(shot))) return outcomeOf(shot, { isKnown: true });
+    if (this.#known.has(keyOf2(shot))) return outcomeOf(shot, { isKnown: true });
     if (this.#patience.isOver) return outcomeOf(shot, { error: NOT_TRIED, isFatal: true });
     try {
       const outcome = await this.#uploadFile(shot);
@@ -4897,7 +5098,7 @@ async function contentOf2(shot) {
   }
 }
 async function sha256Of(path4) {
-  const hash = createHash2("sha256");
+  const hash = createHash3("sha256");
   try {
     await requireFile(path4);
     await pipeline(createReadStream(path4), hash);
@@ -5163,11 +5364,11 @@ var Steps = class {
   async #gateIfAsked() {
     return !this.settings.gate || !this.known.environ.PRSHOTS_PR || this.gate();
   }
-  /** Set the commit status: the state of the review, or why this run takes no screenshots. */
+  /** Set the commit statuses: the state of the review, or why this run takes no screenshots. */
   gate() {
     return this.#post(true, async (context) => {
-      const { gate: found, words: words2 } = await gate({ skip: this.settings.gateSkip }, context);
-      context.say(words2);
+      const { gate: found, lines } = await gate({ skip: this.settings.gateSkip }, context);
+      for (const line of lines) context.say(line);
       if (found) this.runner.output("gate", found.state);
       return {};
     });

@@ -88,6 +88,11 @@ class Workflow:
         reply = self.client.get("/v1/comment", params={"pr_number": self.pr_number, "view": view})
         return str(reply.json()["markdown"])
 
+    @property
+    def head(self) -> str:
+        """The invisible lines of the comment: the marker, and the project's."""
+        return "\n".join(self.markdown().splitlines()[:2])
+
     def bodies(self) -> list[str]:
         return [comment["body"] for comment in self.github.comments(self.pr_number)]
 
@@ -192,7 +197,7 @@ def test_expire_removes_images_from_the_comment_and_the_image_proxy(workflow: Wo
         "Updated the comment: it says that the screenshots were deleted.\n"
     )
     gone = (
-        f"<!-- svc:pr-{workflow.pr_number} -->\n### Screenshots deleted\n\n"
+        f"{workflow.head}\n### Screenshots deleted\n\n"
         "This project deletes screenshots when the pull request closes.\n"
     )
     assert workflow.bodies() == [gone]
@@ -208,6 +213,7 @@ def test_expire_removes_images_from_the_comment_and_the_image_proxy(workflow: Wo
         "left": 0,
         "comment": "unchanged",
         "comment_url": workflow.github.comments(workflow.pr_number)[0]["html_url"],
+        "description": 0,
         "purged": 0,
         "not_purged": 0,
     }
@@ -279,12 +285,79 @@ class TestExpire:
         assert "Warning: the image proxy kept 1 of its copies" in done.stderr
 
 
+class TestOtherAccounts:
+    def test_the_comment_of_another_account_is_kept(self, workflow: Workflow) -> None:
+        """CI posts as its bot, and an agent with a person's token."""
+        workflow.upload()
+        workflow.here("comment", "--post")
+        posted = workflow.github.comments(workflow.pr_number)
+        person = {"GITHUB_TOKEN": workflow.github.person_token}
+        done = workflow.here("comment", "--post", **person)
+        assert (done.returncode, done.stdout) == (0, f"{posted[0]['html_url']}\n")
+        assert "as it is, because another account wrote it" in done.stderr
+        assert "Note: CI keeps the comment current.\n" in done.stderr
+        workflow.upload("another")
+        done = workflow.here("comment", "--post", **person)
+        assert done.returncode == 0
+        assert "The comment shows an older state; CI updates it at its next run." in done.stderr
+        assert workflow.github.comments(workflow.pr_number) == posted
+
+        closed = workflow.here("expire", "--post", "--json", **person)
+        assert (closed.returncode, json.loads(closed.stdout)["comment"]) == (0, "kept")
+        assert workflow.github.comments(workflow.pr_number) == posted
+        assert "Updated the comment" in workflow.here("expire", "--post").stderr
+
+    def test_two_accounts_comments_become_one(self, workflow: Workflow) -> None:
+        workflow.upload()
+        person = {"GITHUB_TOKEN": workflow.github.person_token}
+        workflow.github.write(f"{workflow.head}\nold", workflow.pr_number)
+        workflow.github.write(f"{workflow.head}\nold", workflow.pr_number, token=workflow.github.token)
+        workflow.here("comment", "--post")
+        assert workflow.bodies() == [f"{workflow.head}\nold"]
+        assert workflow.here("comment", "--post", **person).returncode == 0
+        assert workflow.bodies() == [workflow.markdown()]
+
+    def test_a_stranger_cannot_keep_ci_from_its_comment(self, workflow: Workflow) -> None:
+        workflow.upload()
+        copied = f"{workflow.head}\n### 0 screenshots"
+        workflow.github.write(copied, workflow.pr_number, token=workflow.github.stranger_token)
+        assert "Posted the comment" in workflow.here("comment", "--post").stderr
+        assert workflow.bodies() == [copied, workflow.markdown()]
+
+
+class TestDescription:
+    def test_only_deleted_screenshots_are_replaced_at_the_close(self, workflow: Workflow) -> None:
+        gone = workflow.upload("gone")
+        about = {"path": "/v1/baseline", "branch": "main", "name": "kept", "commit_sha": "1" * 40}
+        stays = upload(workflow.client, **about).json()["view_url"]
+        code = f"```\n![a]({gone})\n```\n"
+        before = f"Hi\n\n![a]({gone}) ![b]({stays})\n\n{code}![x](https://img.example.com/x.png)"
+        workflow.github.describe(workflow.pr_number, before)
+        workflow.here("comment", "--post")
+        with UnreliableProxy(workflow.github.url) as front:
+            refused = f"PATCH /repos/{workflow.github.repository}/pulls/"
+            front.will(refuse(403, body={"message": "no"}), when=refused)
+            done = workflow.here("expire", "--post", GITHUB_API_URL=front.url)
+        assert done.returncode == 0
+        assert done.stderr.count("Warning: the description can still show deleted screenshots: GitHub") == 1
+        assert "Updated the comment" in done.stderr
+        assert workflow.client.get(stays).status_code == 200
+
+        done = workflow.here("expire", "--post", "--json")
+        assert json.loads(done.stdout)["description"] == 1
+        assert "Replaced 1 screenshot in the description, because they are deleted." in done.stderr
+        replaced = before.replace(f"![a]({gone}) ", "_(screenshot deleted)_ ", 1)
+        assert workflow.github.description(workflow.pr_number) == replaced
+        workflow.here("expire", "--post")
+        assert workflow.github.description(workflow.pr_number) == replaced
+
+
 class TestComment:
     def test_without_post_is_printed_and_not_posted(self, workflow: Workflow) -> None:
         workflow.upload("größer {{count}}")
         assert workflow.here("comment").stdout == workflow.markdown()
         other = workflow.here("comment", "--pr", "9999").stdout
-        assert other.startswith("<!-- svc:pr-9999 -->\n### 0 screenshots\n")
+        assert re.match(r"<!-- svc:pr-9999 -->\n<!-- prshots:\w+ -->\n### 0 screenshots\n", other)
         assert workflow.bodies() == []
 
     def test_without_screenshots_is_not_created_but_is_updated(self, workflow: Workflow) -> None:
@@ -309,9 +382,9 @@ class TestComment:
         file = tmp_path / "shots.md"
         file.write_text("Seen at {{commit}} in [this run]({{run_url}})\n\n{{screenshots}}\n")
         workflow.upload()
-        marker, rest = workflow.markdown().split("\n", 1)
+        rest = workflow.markdown().removeprefix(f"{workflow.head}\n")
         run_url = "https://github.example/octocat/shop/actions/runs/42"
-        expected = f"{marker}\nSeen at {SHA} in [this run]({run_url})\n\n{rest}"
+        expected = f"{workflow.head}\nSeen at {SHA} in [this run]({run_url})\n\n{rest}"
         assert workflow.here("comment", "--template", str(file)).stdout == expected
         assert workflow.here("comment", "--post", "--template", str(file)).returncode == 0
         assert workflow.bodies() == [expected]

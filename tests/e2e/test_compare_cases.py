@@ -90,7 +90,8 @@ def test_squash_merge_adopts_the_screenshots(shop: Shop, work: Repository) -> No
     assert found.bases == {"cart": squashed, "home": first}
 
 
-def test_without_a_checkout_the_newest_baseline_is_the_base_and_nothing_fails(
+@BOTH_CLIENTS
+def test_without_a_checkout_the_newest_baseline_is_the_base_and_changes_need_a_decision(
     shop: Shop, work: Repository
 ) -> None:
     shop.build(work.head, {"home": 1})
@@ -102,8 +103,11 @@ def test_without_a_checkout_the_newest_baseline_is_the_base_and_nothing_fails(
     assert "Note: git can't find the base of" in done.stderr
     assert "Compared with the newest baselines of main instead." in done.stderr
     said = shop.in_terminal("compare", *options, "--fail-on", "changed")
-    assert said.returncode == 0
+    assert said.returncode == 4
     assert "changed (since the newest baseline)" in said.stdout
+    gate = shop.in_terminal("gate", *options, "--fail")
+    assert (gate.returncode, gate.stdout.splitlines()[0]) == (4, "waiting: 1 screenshot to review")
+    assert shop.in_terminal("gate", *options).returncode == 0
 
 
 @BOTH_CLIENTS

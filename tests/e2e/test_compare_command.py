@@ -99,8 +99,8 @@ class TestOutput:
         [
             (
                 verdicts(changed=120, ancestor=False),
-                0,
-                "Warning: --fail-on changed doesn't count 120 shots: no commit in the base's history has a ",
+                4,
+                "120 shots matched --fail-on changed.",
             ),
             (
                 running(state="incomplete"),
@@ -112,7 +112,7 @@ class TestOutput:
         ],
         ids=["no ancestor", "no images", "only removed", "no baseline"],
     )
-    def test_the_gate_says_once_what_it_does_not_count(
+    def test_fail_on_counts_every_base_and_says_what_it_found_once(
         self, run: Run, front: UnreliableProxy, found: dict[str, object], code: int, words: str
     ) -> None:
         front.will(refuse(200, body=found), when="POST /v1/compare")
@@ -159,11 +159,11 @@ def test_compare_prints_a_table_and_the_comment_shows_the_changes(run: Run, shot
     page = changes.stderr.splitlines()[-1].removeprefix("Dashboard: ")
     assert page.endswith("/prs/7")
     latest = run("comment", "--pr", "7", "--view", "latest").stdout
-    assert latest.splitlines()[1] == "### 3 screenshots"
+    assert latest.splitlines()[2] == "### 3 screenshots"
     everything = run("comment", "--pr", "7", "--view", "all").stdout
     assert everything.count("![") == 1  # the service had the other two
     assert run("upload", "shots", "--pr", "8", "--no-compare").returncode == 0
-    assert run("comment", "--pr", "8").stdout.splitlines()[1] == "### 3 screenshots"
+    assert run("comment", "--pr", "8").stdout.splitlines()[2] == "### 3 screenshots"
     assert run("comment", "--pr", "8", "--view", "newest").returncode == 2
 
     template = shots.parent / "around.md"

@@ -1,5 +1,6 @@
 """The real commands and service with a look-alike of each forge, from the upload to the closed pull request."""
 
+import json
 import os
 import re
 from collections.abc import Callable
@@ -45,6 +46,7 @@ def test_the_comment_is_posted_and_reports_deleted_screenshots(
         forge.write_as("ann", "Looks good to me")
         shown = upload(client, pr_number=forge.pr_number).json()["view_url"]
 
+        forge.description = f"Look:\n\n[![cart]({shown})]({shown})\n"
         posted = run("comment", "--post", env=env)
         assert posted.returncode == 0, posted.stderr
         _, comment = forge.comments()
@@ -59,6 +61,9 @@ def test_the_comment_is_posted_and_reports_deleted_screenshots(
         assert "deleted" in comment.body
         assert not image_addresses(comment.body)
         assert httpx.get(shown).status_code == 410
+        assert forge.description == "Look:\n\n_(screenshot deleted)_\n"
+        again = run("expire", "--post", "--json", env=env | {"PRSHOTS_FORGE_TOKEN": forge.read_only_token})
+        assert (again.returncode, json.loads(again.stdout)["comment"]) == (0, "unchanged")
     for said in (posted, expired):
         assert token not in said.stdout + said.stderr
         assert forge.token not in said.stdout + said.stderr

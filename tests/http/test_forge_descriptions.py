@@ -85,6 +85,7 @@ def _of_python(job: Job) -> None:
         for status in STATUSES:
             place.set_status(HEAD, status)
         place.set_status("4" * 40, CommitStatus(CommitState.PENDING, "", ""))
+        place.set_description(job.pr_number, f"{place.description(job.pr_number)}Description")
 
 
 def _of_node(job: Job) -> None:
@@ -105,6 +106,8 @@ def test_every_call_of_both_clients_is_as_the_forge_describes_it(name: str, tmp_
         assert len(forge.calls) >= 5
         assert len(look_alike.statuses(HEAD)) == len(STATUSES)
         assert look_alike.statuses(HEAD_OF_NODE) == look_alike.statuses(HEAD)
+        with closing(forge_of(job)) as place:
+            assert place.description(job.pr_number or 0) == "Description of Node"
 
         with closing(forge_of(job)) as place:  # the check itself works
             place._api.reply("GET", "/nowhere")  # type: ignore[attr-defined]

@@ -58,6 +58,18 @@ def test_a_status_is_set_again_with_any_state_and_description(place: Place, sha:
     assert place.look_alike.statuses(sha) == [status[:3] for status in wanted]
 
 
+def test_each_project_has_its_status(place: Place, sha: str) -> None:
+    long = "prshots/a long name of a project, a long name of a project, web"
+    key = "prshots/a long name of a projec-2f94363d"  # a key of Bitbucket has at most 40 characters
+    shown = {name: key if place.look_alike.name == "bitbucket" and name == long else name for name in (long,)}
+    for state in (CommitState.PENDING, CommitState.SUCCESS):
+        for name in ("prshots", "prshots/web", long):
+            place.forge.set_status(sha, CommitStatus(state, name, PAGE, name))
+    for name in ("prshots", "prshots/web", long):
+        found = place.look_alike.statuses(sha, shown.get(name, name))
+        assert found == [("pending", name, PAGE), ("success", name, PAGE)]
+
+
 def test_a_long_description_is_cut_by_what_the_forge_counts(place: Place, sha: str) -> None:
     longest = "\N{PARTY POPPER}" * place.forge.max_description
     for words in (longest, f"{longest}!"):
@@ -150,4 +162,4 @@ def test_bitbucket_status_is_changed_only_by_its_creator_and_always_has_a_link(s
         ):
             forge.set_status(sha, WAITS)
         page = f"https://bitbucket.org/acme/shop/commits/{sha}"
-        assert bitbucket.statuses(sha) == [(PASSED.state, PASSED.description, page)]
+        assert bitbucket.statuses(sha) == [PASSED._replace(url=page)[:3]]

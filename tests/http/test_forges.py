@@ -234,3 +234,23 @@ def test_the_sticky_comment_is_created_once_and_updated_only_when_changed(place:
     changed = keep_current(place.forge, place.pr_number, says(more))
     assert (changed.outcome, changed.url) == (PostOutcome.UPDATED, posted.url)
     assert [body.rstrip() for body in place.bodies()] == [theirs, more.rstrip()]
+
+
+def test_another_accounts_comment_about_the_project_is_kept(place: Place, text: str) -> None:
+    marker, rest = text.split("\n", 1)
+    line = place.forge.marker_style.project_line("web")
+    place.look_alike.write_as("somebody", f"{marker}\n{line}\nold")
+    posted = keep_current(place.forge, place.pr_number, says(f"{marker}\n{line}\n{rest}"))
+    assert (posted.outcome, posted.is_older) == (PostOutcome.KEPT, True)
+    assert place.bodies() == [f"{marker}\n{line}\nold"]
+
+
+def test_the_description_is_changed_by_a_token_that_may_write(place: Place) -> None:
+    place.look_alike.description = "Look:\n\n![cart](https://img.example.com/x.png)"
+    text = place.forge.description(place.pr_number)
+    assert text == place.look_alike.description
+    place.forge.set_description(place.pr_number, f"{text}!")
+    assert place.look_alike.description == f"{text}!"
+    with pytest.raises(ForgeRefusedError):
+        place.another_forge(place.look_alike.read_only_token).set_description(place.pr_number, "")
+    assert place.look_alike.description == f"{text}!"

@@ -145,6 +145,11 @@ class Shop:
         """Run the command in the developer's clone, without CI."""
         return self._run(self.work.folder, self._without_ci(), shots or {}, *args)
 
+    def in_pull(self, number: int, head: str, *args: str) -> "subprocess.CompletedProcess[str]":
+        """Run a command in a job for the pull request."""
+        env = self._env("pull_request", self.event(number, head), f"refs/pull/{number}/merge", head)
+        return self._run(self.work.folder, env, {}, *args)
+
     def in_fork(self, number: int, head: str, *args: str) -> "subprocess.CompletedProcess[str]":
         """Run the command in a job for a fork's pull request."""
         env = self._env(

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from prshots.contract.comments import Marker
 from prshots.contract.errors import ForgeError, ForgeRefusedError, NotFoundError
+from prshots.contract.replies import SizedComment
 from prshots.forges import Comment
 from prshots.forges.sticky_comment import ROUNDS, Posted, PostOutcome, keep_current, notice_in
 from prshots.server.adapters.forges.delivery import _update_comment_of_job
@@ -33,9 +34,10 @@ class Conversation:
     made: int = 0
     edits: list[tuple[str, str]] = field(default_factory=list)
 
-    def write(self, author: str, body: str) -> Comment:
+    def write(self, author: str, body: str, *, by_stranger: bool = False) -> Comment:
         self.made += 1
-        comment = Comment(str(self.made), body, author, f"https://forge.example/7#{self.made}")
+        url = f"https://forge.example/7#{self.made}"
+        comment = Comment(str(self.made), body, author, url, by_stranger=by_stranger)
         self.comments.append(comment)
         return comment
 
@@ -91,7 +93,7 @@ class MemoryForge:
         assert pr_number == 7
         for _ in range(1 + self.behavior["lost_replies"]):  # a lost reply makes the client retry
             self._arrives("create", str(self.conversation.made + 1))
-            made = self.conversation.write(BOT, self._stored(body))
+            made = self.conversation.write(self.behavior.get("writes_as", BOT), self._stored(body))
         return made if self.behavior["authors_known"] else replace(made, author="")
 
     def update(self, pr_number: int, comment_id: str, body: str) -> None:
@@ -114,8 +116,14 @@ class MemoryForge:
         self._arrives("delete", comment_id)
         deleted = self.conversation.delete(comment_id)
         assert deleted is None or not self.only_authors_change or deleted.author == BOT
-        assert deleted is None or deleted.author != BOT or self.conversation.bodies(), (
-            "readers always need one"
+        assert deleted is None or self._is_shown(deleted), "readers always need one"
+
+    def _is_shown(self, deleted: Comment) -> bool:
+        """Return whether another comment is about the same project: ours, or a copy of ours if none is named."""
+        line = "<!-- prshots:web -->" if "<!-- prshots:web -->" in deleted.body else ""
+        return any(
+            line in each.body and (line != "" or each.author == deleted.author)
+            for each in self.conversation.comments
         )
 
     def _arrives(self, what: str, comment_id: str) -> None:
@@ -216,23 +224,64 @@ def test_concurrent_jobs_leave_one_current_comment(
     assert conversation.bodies(other) == [text_of(0)]
 
 
+@given(
+    choices=st.lists(st.integers(0, 2), max_size=60),
+    accounts=st.lists(st.sampled_from([BOT, "ann"]), min_size=3, max_size=3),
+    before=st.lists(st.tuples(st.sampled_from([BOT, "ann"]), st.integers(0, 1)), max_size=3),
+    notice=st.integers(0, 2),
+)
+def test_concurrent_jobs_of_two_accounts_leave_one_comment_for_the_project(
+    *, choices: list[int], accounts: list[str], before: list[tuple[str, int]], notice: int
+) -> None:
+    conversation = Conversation()
+    for author, earlier in before:
+        conversation.write(author, f"{of_web(earlier)}\nold")
+    conversation.write(BOT, other := f"{MARKER}\n<!-- prshots:mobile -->\nold")
+
+    def job(account: str) -> Callable[[], object]:
+        forge = MemoryForge(conversation, wait_for_turn, {"me": account, "writes_as": account})
+
+        def run() -> None:
+            wait_for_turn()
+            keep_current(forge, 7, lambda: f"{of_web(notice)}\nnew")
+
+        return run
+
+    interleaved([job(account) for account in accounts], choices)
+    for account in (BOT, "ann"):  # an account that no longer runs leaves its comment
+        interleaved([job(account)], [])
+    left = [comment.body for comment in conversation.comments]
+    assert other in left
+    assert len(left) == 2
+
+
+def of_web(notice: int) -> str:
+    return f"{MARKER}\n<!-- prshots:web -->{Marker.HTML.notice_line(notice)}"
+
+
 @pytest.mark.parametrize("case", cases("sticky_comment", "cases"))
 def test_posting_makes_the_expected_changes(case: dict[str, Any]) -> None:
     conversation = Conversation()
     for comment in case["comments"]:
-        conversation.write(comment["author"], comment["body"])
+        conversation.write(**comment)
     forge = MemoryForge(conversation, behavior=case.get("forge", {}))
     texts = iter([*case["texts"], *[case["texts"][-1]] * ROUNDS])
 
     def post() -> Posted:
-        return keep_current(forge, 7, lambda: next(texts), creating=lambda: case.get("creating", True))
+        return keep_current(
+            forge,
+            7,
+            lambda: next(texts),
+            creating=lambda: case.get("creating", True),
+            is_alone=lambda: not case.get("siblings"),
+        )
 
     if "error" in case:
         with pytest.raises(ERRORS[case["error"]]):
             post()
     else:
         url = f"https://forge.example/7#{case['kept']}" if "kept" in case else ""
-        assert post() == Posted(PostOutcome(case["outcome"]), url)
+        assert post() == Posted(PostOutcome(case["outcome"]), url, case.get("is_older", False))
     assert forge.writes == case["writes"]
     left = [{"author": comment.author, "body": comment.body} for comment in conversation.comments]
     assert left == case["left"]
@@ -245,5 +294,21 @@ def test_the_service_leaves_news_to_the_job_that_owns_the_comment() -> None:
     conversation.write(job, text_of(1))
     forge: Any = MemoryForge(conversation)
     for count, notice, shown in ((2, 0, text_of(2)), (3, 1, text_of(2))):
-        assert _update_comment_of_job(forge, 7, text_of(count, notice))
+        assert _update_comment_of_job(forge, 7, sized(text_of(count, notice)))
         assert conversation.bodies(job) == [shown]
+
+
+def test_the_service_updates_only_its_projects_comment_of_a_job() -> None:
+    conversation, job = Conversation(), "github-actions[bot]"
+    web, mobile = (f"{MARKER}\n<!-- prshots:{name} -->\n" for name in ("web", "mobile"))
+    for text in (f"{mobile}old", f"{MARKER}\nold"):
+        conversation.write(job, text)
+    forge: Any = MemoryForge(conversation)
+    assert not _update_comment_of_job(forge, 7, sized(f"{web}new", siblings=1))
+    assert conversation.bodies(job) == [f"{mobile}old", f"{MARKER}\nold"]
+    assert _update_comment_of_job(forge, 7, sized(f"{web}new"))
+    assert conversation.bodies(job) == [f"{mobile}old", f"{web}new"]
+
+
+def sized(text: str, siblings: int = 0) -> SizedComment:
+    return SizedComment(7, text, "", count=1, shown=1, listed=0, omitted=0, siblings=siblings)

@@ -1,15 +1,16 @@
 /** Close a pull request: expire its screenshots and rewrite its comment to leave no broken image. */
 
 import type { Job } from "./ci/job.js";
+import { cleanDescription } from "./description.js";
 import { ForgeError, ForgeRefusedError, messageOf, NotFoundError, PrshotsError } from "./errors.js";
-import type { Forge, Merge } from "./forges/forge.js";
+import { type Forge, type Merge, markerLine } from "./forges/forge.js";
 import { withForkAdvice } from "./forges/forks.js";
-import { Composer } from "./post_comment.js";
+import { Composer, post } from "./post_comment.js";
 import { Queue } from "./queue.js";
 import type { Expired } from "./replies.js";
 import { MAX_COMMENT_BYTES, type Service } from "./service.js";
 import { message } from "./statements.js";
-import { keepCurrent, OurComments, type Posted } from "./sticky_comment.js";
+import { hasMarker, type Posted } from "./sticky_comment.js";
 
 const CONCURRENT_PURGES = 8;
 /** How long all purges together may take. */
@@ -21,13 +22,17 @@ export interface Closed {
   /** How many screenshots the project's policy keeps. */
   left: number;
   posted: Posted;
+  /** How many images were replaced in the description. */
+  replaced: number;
+  /** Why the description wasn't changed. */
+  notDescribed: string;
   purged: number;
   notPurged: number;
 }
 
 /**
- * Expire the pull request's screenshots, rewrite its comment, and purge the forge's image proxy. Without `mergedAs`, this
- * asks the forge whether the pull request was merged.
+ * Expire the pull request's screenshots, rewrite its description and comment, and purge the image proxy. Without `mergedAs`,
+ * this asks the forge whether the pull request was merged.
  *
  * Safe to repeat: a second call finishes failed steps. Throws ForgeError if the comment couldn't be changed (by then the
  * screenshots are deleted), and the errors of the service.
@@ -46,17 +51,18 @@ export async function close(
     mergedAs,
     branch: merge.branch || (asked?.branch ?? ""),
   });
+  const described = await cleanDescription(forge, prNumber);
   // The view "all" counts only uploads.
   const { count: left } = await service.comment(prNumber, MAX_COMMENT_BYTES, "html", "latest");
-  if (left) return { expired, left, posted: { outcome: "none", url: "" }, purged: 0, notPurged: 0 };
+  if (left)
+    return { expired, left, posted: { outcome: "none", url: "" }, ...described, purged: 0, notPurged: 0 };
   if (proxied instanceof PrshotsError) throw unfinishedError(proxied, job);
   const composer = new Composer(service, prNumber, job, { view: "latest" });
-  const render = () => composer.textFor(forge);
-  const posted = await keepCurrent(forge, prNumber, render, () => false).catch((error) => {
+  const posted = await post(forge, composer, false).catch((error) => {
     throw error instanceof PrshotsError ? unfinishedError(error, job) : error;
   });
   const purged = await purge(forge, proxied);
-  return { expired, left, posted, purged, notPurged: proxied.length - purged };
+  return { expired, left, posted, ...described, purged, notPurged: proxied.length - purged };
 }
 
 /** Ask the forge how the pull request was merged, unless the job's event already covers its end. */
@@ -70,11 +76,16 @@ async function mergeOf(forge: Forge, prNumber: number, job: Job): Promise<Merge 
   }
 }
 
-/** Return the addresses of our comments' images on the forge's proxy, or the error that hides them. */
+/**
+ * Return the image proxy's addresses of all projects' comments, or the error that hides them. The proxy fetches what
+ * remains again.
+ */
 async function proxiedImages(forge: Forge, prNumber: number): Promise<string[] | PrshotsError> {
   const found: string[] = [];
+  const marker = markerLine(forge.markerStyle, prNumber);
   try {
-    for (const { id } of await new OurComments(forge, prNumber).all())
+    const comments = await forge.comments(prNumber);
+    for (const { id } of comments.filter((each) => !each.byStranger && hasMarker(each, marker)))
       found.push(...(await forge.proxiedImages(id).catch(ifDeleted)));
     return found;
   } catch (error) {

@@ -1,78 +1,72 @@
-/** The gate of a pull request, and the commit status that follows from it. */
+/** The gate of a pull request, and the commit statuses that the service wants to see. */
 import { isDeepStrictEqual } from "node:util";
 import type { Job } from "./ci/job.js";
-import { CallError } from "./errors.js";
-import { type CommitStatus, type Forge, STATUS_NAME } from "./forges/forge.js";
-import type { Gate } from "./replies.js";
-import type { Service } from "./service.js";
+import { type Forge, STATUS_NAME } from "./forges/forge.js";
+import type { Gate, GateStatus, PullGate } from "./replies.js";
 import { isMessage, message } from "./statements.js";
 import { pluralize } from "./wording.js";
 
 const ROUNDS = 10;
-const NOT_COMPARED: Gate = { state: "blocked", open: 0, reason: "not_compared" };
-const STATES = { passed: "success", waiting: "pending", rejected: "failure", blocked: "pending" } as const;
+const NOT_COMPARED = "not_compared";
 
-/** A gate, its commit status, and the compared commit, if any. A run without screenshots has no gate. */
-export interface GateReport {
-  status: CommitStatus;
-  gate?: Gate;
-  commitSha: string;
+/** Asks for the newest gate. */
+export type Ask = () => Promise<PullGate>;
+
+/** Return the gate of a commit without a pull request, whose run takes no screenshots. */
+export function skipCommit(commitSha: string, reason: string): PullGate {
+  const status: GateStatus = {
+    context: STATUS_NAME,
+    state: "success",
+    description: message("skipped", { reason }),
+  };
+  return { state: "passed", open: 0, reason: "", statuses: [status], commitSha, dashboardUrl: "" };
 }
 
-/** Asks for the newest report. */
-export type Ask = () => Promise<GateReport>;
-
-/** Return the report of a run that takes no screenshots, for this reason. */
-export function reportSkip(reason: string, { runUrl }: Job): GateReport {
-  const description = message("skipped", { reason });
-  return { status: { state: "success", description, url: runUrl }, commitSha: "" };
+/** Return whether the gate is the commit's. If the newest commit isn't compared, nobody names it. */
+export function isAbout({ reason, commitSha }: PullGate, asked: string): boolean {
+  const [own, other] = [commitSha.toLowerCase(), asked.toLowerCase()];
+  return reason === NOT_COMPARED || own.startsWith(other) || other.startsWith(own);
 }
 
-/**
- * Return the gate of the newest comparison, which is blocked without one. Without `needsBaseline`, a gate passes if only the
- * baselines are missing. Throws CallError if the service is too old to report a gate.
- */
-export async function reportGate(
-  service: Service,
-  prNumber: number,
-  needsBaseline: boolean,
-): Promise<GateReport> {
-  const found = await service.comparison(prNumber);
-  if (!found) return { status: statusOf(NOT_COMPARED, ""), gate: NOT_COMPARED, commitSha: "" };
-  let { gate } = found;
-  if (!gate) throw new CallError(message("service_without_gate", { url: service.url }));
-  if (gate.reason === "no_baseline" && !needsBaseline) gate = { ...gate, state: "passed" };
-  return { status: statusOf(gate, found.dashboardUrl), gate, commitSha: found.commitSha };
-}
-
-/** Return whether the status is the commit's. Either SHA may be a prefix of the other. */
-export function isAbout({ gate, commitSha: own }: GateReport, asked: string): boolean {
-  if (gate?.reason === NOT_COMPARED.reason) return true; // the service doesn't name the newest commit
-  return own.startsWith(asked) || asked.startsWith(own);
+/** Return the gate as a line for people, and a line for each status if there are several. */
+export function describe(gate: PullGate): string[] {
+  const { state, statuses } = gate;
+  const [status, ...others] = statuses;
+  if (status && !others.length) return [message("gate_line", { state, words: status.description })];
+  const lines = statuses.map((each) =>
+    message("status_line", { name: each.context, state: each.state, words: each.description }),
+  );
+  return [message("gate_line", { state, words: describeGate(gate) }), ...lines];
 }
 
 /**
- * Set the commit's status, and return the newest report. Asks for a new report after every change, because somebody may
- * decide in the meantime. A report about another commit changes nothing.
+ * Set the commit's statuses. Return the newest gate, and whether statuses were set. Asks again after every change, because
+ * somebody may decide in the meantime, or another project may post. A gate of another commit changes nothing.
  */
-export async function setStatus(
+export async function setStatuses(
   forge: Forge,
+  { runUrl }: Pick<Job, "runUrl">,
   commitSha: string,
-  first: GateReport,
+  first: PullGate,
   ask: Ask,
   say: (words: string) => void,
-): Promise<GateReport> {
-  let report = first;
-  let written: CommitStatus | undefined;
-  for (let round = 0; round < ROUNDS && isAbout(report, commitSha); round++) {
-    if (isDeepStrictEqual(written, report.status)) break;
-    await forge.setStatus(commitSha, report.status);
-    written = report.status;
-    report = await ask();
+): Promise<{ gate: PullGate; isSet: boolean }> {
+  let gate = first;
+  const written = new Map<string, GateStatus>();
+  for (let round = 0; round < ROUNDS && isAbout(gate, commitSha); round++) {
+    const changed = gate.statuses.filter((each) => !isDeepStrictEqual(each, written.get(each.context)));
+    if (!changed.length) break;
+    const url = gate.dashboardUrl || runUrl;
+    for (const each of changed) {
+      await forge.setStatus(commitSha, { ...each, url });
+      written.set(each.context, each);
+    }
+    gate = await ask();
   }
-  const about = { name: STATUS_NAME, commit: commitSha.slice(0, 7), forge: forge.label };
-  if (written) say(message("status_set", { ...about, state: written.state }));
-  return report;
+  const about = { commit: commitSha.slice(0, 7), forge: forge.label };
+  for (const { context: name, state } of written.values())
+    say(message("status_set", { name, state, ...about }));
+  return { gate, isSet: written.size > 0 };
 }
 
 /** Return the gate in one line of plain text. */
@@ -80,10 +74,4 @@ function describeGate({ state, open, reason }: Gate): string {
   const name = reason ? `gate_blocked_${reason}` : `gate_${state}`;
   const known = isMessage(name) ? name : "gate_blocked"; // a newer service may have other reasons
   return message(known, { shots: pluralize(open, "screenshot") });
-}
-
-/** Return the commit status. A blocked gate never succeeds: it fails or waits. */
-function statusOf(gate: Gate, url: string): CommitStatus {
-  const state = gate.reason === "failed" ? "failure" : STATES[gate.state];
-  return { state, description: describeGate(gate), url };
 }

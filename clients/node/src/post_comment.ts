@@ -29,6 +29,8 @@ export interface Composition {
 export class Composer {
   /** How many screenshots the last text is about. */
   count = 0;
+  /** How many other projects take part in the pull request. */
+  siblings = 0;
   /** Sentences for the user about the parts that the last text leaves out. */
   notes: string[] = [];
   /** Why readers may not see the images in the last text. Empty if nothing prevents it. */
@@ -55,6 +57,7 @@ export class Composer {
     const limit = Math.min(room, MAX_COMMENT_BYTES);
     const comment = await this.service.comment(this.prNumber, limit, forge.markerStyle, view);
     this.count = comment.count;
+    this.siblings = comment.siblings;
     // Among the changes, only unchanged shots are merely listed.
     const withoutPicture = (["changes", "pairs"].includes(view) ? 0 : comment.listed) + comment.omitted;
     if (withoutPicture)
@@ -97,11 +100,16 @@ export function unreachableImages(markdown: string, forgeApi: string, label: str
   return message("unreachable_images", { forge: label, address: new URL(address).origin });
 }
 
-/** Update the pull request's comment. Without screenshots, don't create one. */
-export async function post(forge: Forge, composer: Composer): Promise<Posted> {
+/** Update the project's comment on the pull request. Without screenshots, don't create one. */
+export async function post(forge: Forge, composer: Composer, creates = true): Promise<Posted> {
   const render = () => composer.textFor(forge);
+  const creating = () => creates && composer.count > 0;
   try {
-    return await keepCurrent(forge, composer.prNumber, render, () => composer.count > 0);
+    const posted = await keepCurrent(forge, composer.prNumber, render, creating, () => !composer.siblings);
+    if (posted.outcome === "kept")
+      // The notes about the text are not about the comment.
+      composer.notes = [message(posted.isOlder ? "comment_is_older" : "comment_kept_current")];
+    return posted;
   } catch (error) {
     throw error instanceof ForgeRefusedError ? withForkAdvice(error, composer.job) : error;
   }

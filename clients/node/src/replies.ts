@@ -1,4 +1,6 @@
 /** What the service replies. */
+import * as validate from "./ci/validate.js";
+import { STATUS_NAME } from "./forges/forge.js";
 import type { Title } from "./shot_names.js";
 
 export type Json = Record<string, unknown>;
@@ -20,6 +22,25 @@ export interface Gate {
   open: number;
   /** Why it is blocked. Otherwise empty. */
   reason: string;
+}
+
+const COMMIT_STATES = ["success", "pending", "failure"] as const;
+export type CommitState = (typeof COMMIT_STATES)[number];
+
+/** A commit status to post: `prshots` for the pull request, `prshots/<project>` for a project of several. */
+export interface GateStatus {
+  context: string;
+  state: CommitState;
+  description: string;
+}
+
+/** The gate with the commit that it is about. */
+export interface PullGate extends Gate {
+  /** What to post on the commit: all of them, and nothing else. */
+  statuses: GateStatus[];
+  /** Empty if no commit was compared. */
+  commitSha: string;
+  dashboardUrl: string;
 }
 
 export interface ComparedShot {
@@ -48,8 +69,6 @@ export interface Comparison {
   /** How many shots were compared with the before image that was uploaded with them. */
   pairs: number;
   shots: ComparedShot[];
-  /** Undefined if the service is too old to have one. */
-  gate: Gate | undefined;
   dashboardUrl: string;
   /** The service's reply. */
   json: Json;
@@ -78,6 +97,8 @@ export interface CommentText {
   listed: number;
   /** How many of them are left out. */
   omitted: number;
+  /** How many other projects of the repository take part in the pull request. */
+  siblings: number;
 }
 
 /** A shot's name and the hash of its file. */
@@ -125,11 +146,33 @@ export function comparedShot(value: Json): ComparedShot | undefined {
   };
 }
 
-/** Return the gate; nothing if the value is something else. */
-export function gateIn(value: unknown): Gate | undefined {
-  const { state, open, reason } = (value ?? {}) as Json;
+/** Return the gate with our own statuses; nothing if the value is something else. */
+export function gateIn({
+  state,
+  open,
+  reason,
+  statuses,
+  commit_sha,
+  dashboard_url,
+}: Json): PullGate | undefined {
   const known = GATE_STATES.find((each) => each === state);
-  return known && { state: known, open: Number(open ?? 0), reason: String(reason ?? "") };
+  const found = Array.isArray(statuses) ? statuses.map(gateStatus) : [];
+  if (!known || !found.length || !found.every((each) => each !== undefined)) return undefined;
+  return {
+    state: known,
+    open: Number(open ?? 0),
+    reason: String(reason ?? ""),
+    statuses: found,
+    commitSha: String(commit_sha ?? ""),
+    dashboardUrl: validate.address(dashboard_url),
+  };
+}
+
+function gateStatus(value: Json | null): GateStatus | undefined {
+  const { context, state, description } = value ?? {};
+  const known = COMMIT_STATES.find((each) => each === state);
+  if (!known || String(context).split("/")[0] !== STATUS_NAME) return undefined;
+  return { context: String(context), state: known, description: String(description ?? "") };
 }
 
 /** Return the JSON object in a text; undefined if it is something else, or nested too deeply to print. */

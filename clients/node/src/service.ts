@@ -31,6 +31,7 @@ import {
   type Json,
   type Moved,
   objectIn,
+  type PullGate,
   type Uploaded,
 } from "./replies.js";
 import { jsonOf, type Reply, type Sender } from "./sender.js";
@@ -171,6 +172,19 @@ export class Service {
     }
   }
 
+  /** Return the gate of the newest comparison, and the commit statuses to post. */
+  async gate(prNumber: number, noBaseline: "block" | "pass" = "block"): Promise<PullGate> {
+    return this.#gateIn(
+      await this.#call(`/v1/gate?pr_number=${prNumber}&no_baseline=${noBaseline}`, () => ({})),
+    );
+  }
+
+  /** Record that a commit's run takes no screenshots, and return the gate. */
+  async skip(prNumber: number, commitSha: string, reason: string): Promise<PullGate> {
+    const asked = { pr_number: prNumber, commit_sha: commitSha, skip: reason };
+    return this.#gateIn(await this.#tell("/v1/gate", asked));
+  }
+
   /** Tell the service about a pull request, and return its page on the dashboard. Throws NotFoundError without images. */
   async describe(prNumber: number, about: Record<string, string>): Promise<string> {
     const { dashboard_url: url } = await this.#tell("/v1/pull", { pr_number: prNumber, ...about });
@@ -187,7 +201,7 @@ export class Service {
     const asked = new URLSearchParams({ pr_number: String(prNumber), limit: String(limit), marker });
     if (view !== "all") asked.set("view", view);
     const reply = await this.#call(`/v1/comment?${asked}`, () => ({}));
-    const { markdown, heading, count, listed, omitted } = reply;
+    const { markdown, heading, count, listed, omitted, siblings } = reply;
     if (typeof markdown !== "string" || typeof count !== "number")
       throw this.#unexpectedReply("markdown and count");
     return {
@@ -196,6 +210,7 @@ export class Service {
       count,
       listed: Number(listed ?? 0),
       omitted: Number(omitted ?? 0),
+      siblings: Number(siblings ?? 0),
     };
   }
 
@@ -267,10 +282,15 @@ export class Service {
       counts,
       pairs: typeof value.pairs === "number" ? value.pairs : 0,
       shots,
-      gate: gateIn(value.gate),
       dashboardUrl: validate.address(value.dashboard_url),
       json: value,
     };
+  }
+
+  #gateIn(value: Json): PullGate {
+    const gate = gateIn(value);
+    if (!gate) throw this.#unexpectedReply("a gate and its statuses");
+    return gate;
   }
 
   #unexpectedReply(missing: string): CallError {

@@ -102,7 +102,7 @@ test("a status has a description that fits, and no empty URL except on Bitbucket
     );
     return found;
   };
-  const long = { state: "failure", description: "🎉".repeat(300), url: "" };
+  const long = { context: "prshots", state: "failure", description: "🎉".repeat(300), url: "" };
   assert.deepEqual(await sent("github", long), {
     context: "prshots",
     state: "failure",
@@ -111,14 +111,25 @@ test("a status has a description that fits, and no empty URL except on Bitbucket
   assert.equal((await sent("gitlab", long)).state, "failed");
   assert.equal([...(await sent("gitea", long)).description].length, 255);
   const page = `https://bitbucket.org/octo/app/commits/${"a".repeat(40)}`;
-  assert.deepEqual(await sent("bitbucket", { state: "pending", description: "1 waits", url: "" }), {
-    key: "prshots",
-    name: "prshots",
-    state: "INPROGRESS",
-    description: "1 waits",
-    url: page,
-  });
+  const name = "prshots/a long name of a project, a long name of a project, web";
+  const key = "prshots/a long name of a projec-2f94363d"; // at most 40 characters
+  for (const [context, shortened] of [
+    ["prshots/web", "prshots/web"],
+    [name, key],
+  ])
+    assert.deepEqual(
+      await sent("bitbucket", { context, state: "pending", description: "1 waits", url: "" }),
+      {
+        key: shortened,
+        name: context,
+        state: "INPROGRESS",
+        description: "1 waits",
+        url: page,
+      },
+    );
 });
+
+const PASSED = { context: "prshots", state: "success", description: "", url: "" };
 
 test("a refused status is an error with the forge's reason and advice", async () => {
   const taken = { name: ["has already been taken"] };
@@ -155,7 +166,7 @@ test("a refused status is an error with the forge's reason and advice", async ()
       () => ({ status, json }),
       (url) =>
         assert.rejects(
-          forgeAt(url, forge).setStatus("a".repeat(40), { state: "success", description: "", url: "" }),
+          forgeAt(url, forge).setStatus("a".repeat(40), PASSED),
           (error) => error instanceof kind && words.test(error.message),
         ),
     );

@@ -1,95 +1,106 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { NO_JOB } from "../dist/ci/job.js";
-import { reportGate, reportSkip, setStatus } from "../dist/gate.js";
+import { describe, isAbout, setStatuses, skipCommit } from "../dist/gate.js";
 import { Sender } from "../dist/sender.js";
 import { Service } from "../dist/service.js";
 import { served } from "./support/servers.js";
 
 const [SHA, OTHER] = ["1".repeat(40), "2".repeat(40)];
 const PAGE = "https://shots.test/prs/7";
-const gate = (state, open = 0, reason = "") => ({ state, open, reason });
-const compared = (found, commit_sha = SHA) => ({
-  json: {
-    state: "compared",
-    branch: "main",
-    commit_sha,
-    counts: {},
-    dashboard_url: PAGE,
-    gate: found,
-  },
+const status = (state, description, context = "prshots") => ({ context, state, description });
+const WAITS = [status("pending", "1 screenshot to review")];
+const PASSED = [status("success", "Nothing is left to review")];
+const gate = (statuses, more = {}) => ({
+  json: { state: "waiting", open: 1, reason: "", statuses, commit_sha: SHA, dashboard_url: PAGE, ...more },
 });
-const MISSING = { status: 404, json: { error: "not found" } };
 
 /** Serve these replies, of which the last one repeats, and give `use` a function that asks for the gate. */
-function asking(replies, use, needsBaseline = true) {
-  const left = [...replies];
-  const answer = () => (left.length > 1 ? left.shift() : left[0]);
-  return served(answer, (url) => {
+function asking(replies, use, ask = (service) => service.gate(7)) {
+  const [left, asked] = [[...replies], []];
+  const answer = ({ method, url }, content) => {
+    asked.push([`${method} ${url}`, content]);
+    return left.length > 1 ? left.shift() : left[0];
+  };
+  return served(answer, async (url) => {
     const tokens = { token: async () => "t", renew: async () => undefined };
     const service = new Service(url, tokens, new Sender(new AbortController().signal, 1));
-    return use(() => reportGate(service, 7, needsBaseline));
+    return { found: await use(() => ask(service)), asked };
   });
 }
 
 /** Return the statuses that a job on SHA sets while the service gives these replies. */
-async function statusesOf(replies) {
+async function statusesOf(...replies) {
   const [set, told] = [[], []];
-  const forge = { label: "A forge", setStatus: async (commit, { state }) => set.push([commit, state]) };
-  await asking(replies, async (ask) => setStatus(forge, SHA, await ask(), ask, (words) => told.push(words)));
-  return { set, told };
+  const forge = {
+    label: "A forge",
+    setStatus: async (_, { context, state, url }) => set.push(`${context} ${state} ${url}`),
+  };
+  const { found } = await asking(replies, async (ask) =>
+    setStatuses(forge, { runUrl: "https://ci.test/1" }, SHA, await ask(), ask, (words) => told.push(words)),
+  );
+  return { set, told, isSet: found.isSet };
 }
 
-test("each gate is a commit status, and a blocked one never succeeds", async () => {
-  for (const [reply, state, description] of [
-    [compared(gate("passed")), "success", "Nothing is left to review"],
-    [compared(gate("waiting", 1)), "pending", "1 screenshot to review"],
-    [compared(gate("rejected", 2)), "failure", "Changes were rejected"],
-    [compared(gate("blocked", 0, "running")), "pending", "The comparison is still running"],
-    [compared(gate("blocked", 0, "incomplete")), "pending", "Some screenshots are missing in this run"],
-    [compared(gate("blocked", 0, "failed")), "failure", "The comparison failed"],
-    [compared(gate("blocked", 0, "no_baseline")), "pending", "The base branch has no baselines yet"],
-  ]) {
-    const { status } = await asking([reply], (ask) => ask());
-    assert.deepEqual(status, { state, description, url: PAGE });
-  }
-  const { status } = await asking([MISSING], (ask) => ask());
-  const description = "The newest commit is not compared yet";
-  assert.deepEqual(status, { state: "pending", description, url: "" });
+test("the service says which statuses to set", async () => {
+  const projects = [status("success", "x", "prshots/mobile"), status("pending", "web: x")];
+  const { set, told, isSet } = await statusesOf(gate(projects));
+  assert.deepEqual(set, [`prshots/mobile success ${PAGE}`, `prshots pending ${PAGE}`]);
+  assert.deepEqual(told, [
+    "Set the status prshots/mobile of commit 1111111 at A forge to success.",
+    "Set the status prshots of commit 1111111 at A forge to pending.",
+  ]);
+  assert.equal(isSet, true);
 });
 
-test("only missing baselines may pass", async () => {
-  const ofReason = (reason) => asking([compared(gate("blocked", 0, reason))], (ask) => ask(), false);
-  assert.equal((await ofReason("no_baseline")).status.state, "success");
-  assert.equal((await ofReason("incomplete")).status.state, "pending");
-});
-
-test("a run that is skipped succeeds, and links to itself", () => {
-  const { status } = reportSkip("docs only", { ...NO_JOB, runUrl: "https://ci.test/1" });
-  assert.deepEqual(status, { state: "success", description: "Skipped: docs only", url: "https://ci.test/1" });
-});
-
-test("the status is set until the gate stays the same", async () => {
-  const [waiting, passed] = [compared(gate("waiting", 1)), compared(gate("passed"))];
-  const { set, told } = await statusesOf([waiting, waiting, passed]);
-  assert.deepEqual(set, [[SHA, "pending"]]);
-  assert.deepEqual(told, ["Set the status prshots of commit 1111111 at A forge to pending."]);
-  const states = async (...replies) => (await statusesOf(replies)).set.map(([, state]) => state);
-  assert.deepEqual(await states(waiting, passed), ["pending", "success"]);
-  const restless = Array.from({ length: 30 }, (_, open) => compared(gate("waiting", open)));
+test("the statuses that change are set until they stay the same", async () => {
+  const of = (state) =>
+    gate([...PASSED.map((each) => ({ ...each, context: "prshots/a" })), status(state, "x")]);
+  const states = async (...replies) =>
+    (await statusesOf(...replies)).set.map((each) => each.split(" ", 2).join(" "));
+  assert.deepEqual(await states(of("pending"), of("pending"), of("success")), [
+    "prshots/a success",
+    "prshots pending",
+  ]);
+  assert.deepEqual(await states(of("pending"), of("success")), [
+    "prshots/a success",
+    "prshots pending",
+    "prshots success",
+  ]);
+  const restless = Array.from({ length: 30 }, (_, open) => gate([status("pending", String(open))]));
   assert.equal((await states(...restless)).length, 10);
 });
 
-test("a comparison of another commit sets no status, unless the newest isn't compared", async () => {
-  assert.deepEqual(await statusesOf([compared(gate("passed"), OTHER)]), { set: [], told: [] });
-  const blocked = compared(gate("blocked", 0, "not_compared"), OTHER);
-  assert.deepEqual((await statusesOf([blocked])).set, [[SHA, "pending"]]);
-  const replaced = [compared(gate("passed")), compared(gate("waiting", 1), OTHER)];
-  assert.deepEqual((await statusesOf(replaced)).set, [[SHA, "success"]]);
+test("a gate of another commit sets no status, unless the newest isn't compared", async () => {
+  assert.deepEqual((await statusesOf(gate(PASSED, { commit_sha: OTHER }))).set, []);
+  const blocked = { state: "blocked", open: 0, reason: "not_compared" };
+  for (const commit_sha of [OTHER, undefined])
+    assert.equal((await statusesOf(gate(WAITS, { ...blocked, commit_sha }))).set.length, 1);
+  assert.equal((await statusesOf(gate(PASSED), gate(WAITS, { commit_sha: OTHER }))).set.length, 1);
+  assert.ok(isAbout(skipCommit(SHA, "docs"), SHA.slice(0, 7)));
 });
 
-test("distinguishes an older service from a missing comparison", () =>
-  assert.rejects(
-    asking([compared()], (ask) => ask()),
-    /^CallError: http:\S+ doesn't report a gate: upgrade the service to this client's version$/,
-  ));
+test("a skipped run is recorded with its commit and reason", async () => {
+  const skip = (service) => service.skip(7, SHA, "docs only");
+  const { asked } = await asking([gate(PASSED)], (ask) => ask(), skip);
+  const body = JSON.stringify({ pr_number: 7, commit_sha: SHA, skip: "docs only" });
+  assert.deepEqual(asked, [["POST /v1/gate", body]]);
+});
+
+test("people read the gate, and the statuses if there are several", async () => {
+  const lines = async (...statuses) => describe((await asking([gate(statuses)], (ask) => ask())).found);
+  assert.deepEqual(await lines(...WAITS), ["waiting: 1 screenshot to review"]);
+  assert.deepEqual(await lines(status("success", "Fine", "prshots/web"), status("pending", "mobile: no")), [
+    "waiting: 1 screenshot to review",
+    "  prshots/web: success, Fine",
+    "  prshots: pending, mobile: no",
+  ]);
+  assert.deepEqual(describe(skipCommit(SHA, "docs only")), ["passed: Skipped: docs only"]);
+});
+
+test("a service can't set another program's status", async () => {
+  for (const statuses of [[], undefined, [status("success", "x", "build")], [status("green", "x")], [null]])
+    await assert.rejects(
+      asking([gate(statuses)], (ask) => ask()),
+      /^CallError: http:\S+ answered without a gate and its statuses/,
+    );
+});

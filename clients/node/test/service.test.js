@@ -125,7 +125,7 @@ test("the comment is requested in the forge's format", async () => {
     async (url) => {
       const comment = await serviceAt(url).comment(7, 32_768, "link");
       const { markdown, heading } = reply;
-      assert.deepEqual(comment, { markdown, heading, count: 2, listed: 0, omitted: 0 });
+      assert.deepEqual(comment, { markdown, heading, count: 2, listed: 0, omitted: 0, siblings: 0 });
     },
   );
   assert.deepEqual(asked, ["/v1/comment?pr_number=7&limit=32768&marker=link"]);

@@ -10,11 +10,14 @@ testCases("sticky_comment", "cases", async (vector) => {
   const forge = new MemoryForge(vector.comments, vector.forge);
   const texts = [...vector.texts];
   const render = async () => (texts.length > 1 ? texts.shift() : texts[0]);
-  const posting = keepCurrent(forge, 7, render, () => vector.creating ?? true);
+  const creating = () => vector.creating ?? true;
+  const posting = keepCurrent(forge, 7, render, creating, () => !vector.siblings);
   if (vector.error) await assert.rejects(posting, ERRORS[vector.error]);
   else {
     const url = vector.kept ? `https://forge.example/7#${vector.kept}` : "";
-    assert.deepEqual(await posting, { outcome: vector.outcome, url });
+    const { isOlder = false, ...posted } = await posting;
+    assert.deepEqual(posted, { outcome: vector.outcome, url });
+    assert.equal(isOlder, vector.is_older ?? false);
   }
   assert.deepEqual(forge.writes, vector.writes);
   assert.deepEqual(

@@ -92,11 +92,7 @@ def _gate(found: "ComparisonReply", verdicts: str, passing: "Collection[ReviewSt
     A commit without images can't pass.
     """
     candidates = [shot for shot in found.shots if shot.review.state not in passing]
-    matched = [shot for shot in candidates if shot.verdict in verdicts.split(",")]
-    gated = [shot for shot in matched if shot.ancestor]  # other bases may come from other work
-    if ignored := len(matched) - len(gated):
-        shots = pluralize(ignored, "shot")
-        say_failure(message("not_gated", verdicts=verdicts, shots=shots, branch=found.branch))
+    gated = [shot for shot in candidates if shot.verdict in verdicts.split(",")]
     if gated:
         say_failure(message("gated", shots=pluralize(len(gated), "shot"), verdicts=verdicts))
         return exit_code("gated")

@@ -83,6 +83,7 @@ def _comment_json(closed: "Closed") -> dict[str, Any]:
         "left": closed.left,
         "comment": closed.posted.outcome,
         "comment_url": closed.posted.url,
+        "description": closed.replaced,
         "purged": closed.purged,
         "not_purged": closed.not_purged,
     }
@@ -102,9 +103,14 @@ def _expired_message(expired: "Expired") -> str:
 
 
 def _comment_messages(closed: "Closed") -> list[str]:
+    messages = []
+    if closed.replaced:
+        messages.append(message("description_cleaned", screenshots=pluralize(closed.replaced, "screenshot")))
+    if closed.not_described:
+        messages.append(message("description_not_changed", why=closed.not_described))
     if closed.left:
-        return [message("comment_still_shows", screenshots=pluralize(closed.left, "screenshot"))]
-    messages = [message(_COMMENTED[closed.posted.outcome])]
+        return [*messages, message("comment_still_shows", screenshots=pluralize(closed.left, "screenshot"))]
+    messages.append(message(_COMMENTED[closed.posted.outcome]))
     if closed.not_purged:
         messages.append(message("proxy_kept_copies", count=f"{closed.not_purged:,}"))
     return messages
@@ -113,5 +119,6 @@ def _comment_messages(closed: "Closed") -> list[str]:
 _COMMENTED = {
     "updated": "comment_says_deleted",
     "unchanged": "comment_up_to_date",
+    "kept": "comment_of_other_account",
     "none": "no_comment_to_update",
 }

@@ -1,6 +1,7 @@
 """`prshots gate`: print whether a pull request's screenshots are reviewed, and set its commit status."""
 
 import os
+from contextlib import ExitStack
 from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
@@ -13,7 +14,7 @@ from prshots.cli.output import say_dashboard
 from prshots.contract import validate
 from prshots.contract.errors import ForgeRefusedError, InvalidInputError
 from prshots.contract.gates import NoBaseline
-from prshots.contract.replies import CommitState
+from prshots.contract.replies import GateState
 from prshots.contract.safe_text import printable
 from prshots.contract.statements import exit_code, message
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from prshots.client.ci import Job
-    from prshots.client.gate import GateReport
+    from prshots.contract.replies import PullGate
 
 
 def gate(
@@ -44,7 +45,7 @@ def gate(
 ) -> None:
     from prshots.client.ci import detect_job
     from prshots.client.ci.checkout import builds_baselines
-    from prshots.client.gate import report_gate, report_skip
+    from prshots.client.gate import skip_commit
     from prshots.client.heads import current_head
     from prshots.client.lookup import with_head
 
@@ -53,50 +54,58 @@ def gate(
     def with_options(found: "Job") -> "Job":
         return options.job_with(found, forge, forge_url, repository, forge_token)
 
-    job, has_passed = detect_job(os.environ), True
-    sets_status = bool(job.ci or forge_token.strip())
-    if reason := validate.words(skip):
-        job = with_options(options.current_job())
-        job = job if commit else with_head(job, job.pr_number or 0, say)
-        skipped = report_skip(reason, job)
-        _report(job, commit, lambda: skipped, sets_status=sets_status, as_json=as_json)
-    elif pr is None and builds_baselines(job, options.branch_setting()):
+    job, reason, number = detect_job(os.environ), validate.words(skip), pr
+    if not reason and pr is None and builds_baselines(job, options.branch_setting()):
         say(message("nothing_to_gate", branch=job.branch))
         if as_json:
             print_json(None)
+        return
+    if reason and job.ci:  # a run on a push has no pull request, and sets its status nevertheless
+        job = options.ask_forge(with_options(job), pr, needs_commit=not commit)
+        number = pr or job.pr_number
     else:
         head = current_head(os.environ, pr, with_options, say)
-        head.job.refuse_closed(head.pr_number)
-        job = head.job if commit else with_head(head.job, head.pr_number, say)
-        needs_baseline = no_baseline is NoBaseline.BLOCK
-        with options.connect(url, token, project) as service:
-            ask = partial(report_gate, service, head.pr_number, needs_baseline=needs_baseline)
-            has_passed = _report(job, commit, ask, sets_status=sets_status, as_json=as_json)
+        number = head.pr_number
+        job = head.job if commit else with_head(head.job, number, say)
+    if reason:
+        commit = options.commit(commit, job)
+    else:
+        job.refuse_closed(number)
+    sets_status = bool(job.ci or forge_token.strip())
+    with ExitStack() as opened:
+        ask = partial(skip_commit, commit, reason)
+        if number is not None:
+            service = opened.enter_context(options.connect(url, token, project))
+            ask = partial(service.gate, number, no_baseline=no_baseline)
+            ask = partial(service.skip, number, commit, reason) if reason else ask
+        has_passed = _report(job, commit, ask, sets_status=sets_status, as_json=as_json)
     raise typer.Exit(exit_code("gated") if fail and not has_passed else 0)
 
 
 def _report(
-    job: "Job", commit: str, ask: "Callable[[], GateReport]", *, sets_status: bool, as_json: bool
+    job: "Job", commit: str, ask: "Callable[[], PullGate]", *, sets_status: bool, as_json: bool
 ) -> bool:
-    """Print the report, and set the commit's status. Return whether the gate has passed."""
+    """Print the gate, and set the commit's statuses. Return whether the project's own gate has passed."""
     from prshots.client.ci.checkout import full_commit
     from prshots.client.forks import with_fork_advice
-    from prshots.client.gate import set_status
+    from prshots.client.gate import describe, is_about, set_statuses
 
-    report, is_set = ask(), False
-    commit = options.commit(commit or ("" if job.ci else report.commit_sha), job)
-    if not report.is_about(commit):
-        say(message("gate_of_other_commit", other=report.commit_sha[:7], commit=commit[:7]))
+    gate, is_set = ask(), False
+    commit = options.commit(commit or ("" if job.ci else gate.commit_sha), job)
+    if not is_about(gate, commit):
+        say(message("gate_of_other_commit", other=gate.commit_sha[:7], commit=commit[:7]))
     elif sets_status:
         try:
-            report, is_set = set_status(job, full_commit(commit) or commit, report, ask, say)
+            gate, is_set = set_statuses(job, full_commit(commit) or commit, gate, ask, say)
         except (ForgeRefusedError, InvalidInputError) as error:
             why = with_fork_advice(error, job) if isinstance(error, ForgeRefusedError) else error
             say_failure(message("status_not_set", why=why))
     if as_json:
-        about = {"gate": report.gate and asdict(report.gate), "commit_sha": report.commit_sha or commit}
-        print_json(about | {"dashboard_url": report.dashboard_url or None, "status": is_set})
+        found = asdict(gate)
+        about = {"commit_sha": found.pop("commit_sha") or commit}
+        about |= {"dashboard_url": found.pop("dashboard_url") or None}
+        print_json({"gate": found, **about, "status": is_set})
     else:
-        print(printable(report.words))
-    say_dashboard(report.dashboard_url)
-    return report.is_about(commit) and report.status.state is CommitState.SUCCESS
+        print("\n".join(map(printable, describe(gate))))
+    say_dashboard(gate.dashboard_url)
+    return is_about(gate, commit) and gate.state is GateState.PASSED

@@ -15,7 +15,7 @@ from prshots.contract.errors import ForgeRefusedError
 from prshots.contract.statements import message
 from prshots.forges import Forge
 from prshots.forges.forge_addresses import kind_of_public_api
-from prshots.forges.sticky_comment import Posted, keep_current
+from prshots.forges.sticky_comment import Posted, PostOutcome, keep_current
 
 _IMAGE = re.compile(
     r"""^!\[.*\]\((https?://[^\s)]+)\)$  # on its own line
@@ -39,6 +39,9 @@ class Composer:
     count: int = 0
     """How many screenshots the last text is about."""
 
+    siblings: int = 0
+    """How many other projects take part in the pull request."""
+
     notes: list[str] = field(default_factory=list)
     """Sentences for the user about the parts that the last text leaves out."""
 
@@ -61,7 +64,7 @@ class Composer:
                 template, limit = None, forge.max_characters
         limit = min(limit, MAX_COMMENT_BYTES)
         comment = self.service.comment(self.pr_number, limit=limit, marker=forge.marker_style, view=self.view)
-        self.count = comment.count
+        self.count, self.siblings = comment.count, comment.siblings
         # Among the changes, only unchanged shots are merely listed.
         listed = 0 if self.view in {View.CHANGES, View.PAIRS} else comment.listed
         if without_picture := listed + comment.omitted:
@@ -89,13 +92,21 @@ def unreachable_images(markdown: str, forge_api: str, label: str) -> str:
     return message("unreachable_images", forge=label, address=f"{address.scheme}://{address.netloc}")
 
 
-def post(forge: Forge, composer: Composer) -> Posted:
-    """Update the pull request's comment. Without screenshots, don't create one.
+def post(forge: Forge, composer: Composer, *, creates: bool = True) -> Posted:
+    """Update the project's comment on the pull request. Without screenshots, don't create one.
 
     Raises ForgeError, NotFoundError, and the errors of the service's client.
     """
-    render = partial(composer.text_for, forge)
     try:
-        return keep_current(forge, composer.pr_number, render, creating=lambda: composer.count > 0)
+        posted = keep_current(
+            forge,
+            composer.pr_number,
+            partial(composer.text_for, forge),
+            creating=lambda: creates and composer.count > 0,
+            is_alone=lambda: not composer.siblings,
+        )
     except ForgeRefusedError as error:
         raise with_fork_advice(error, composer.job) from error
+    if posted.outcome is PostOutcome.KEPT:  # the notes about the text are not about the comment
+        composer.notes = [message("comment_is_older" if posted.is_older else "comment_kept_current")]
+    return posted

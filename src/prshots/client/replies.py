@@ -6,17 +6,21 @@ from types import UnionType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from prshots.contract import validate
+from prshots.contract.gates import STATUS_NAME
 from prshots.contract.replies import (
     NO_REVIEW,
     NOT_COMPARED,
     CloseUp,
+    CommitState,
     ComparedShot,
     Comparison,
     ComparisonState,
     Gate,
     GateState,
+    GateStatus,
     OutdatedNote,
     Pin,
+    PullGate,
     Review,
     ReviewState,
     Verdict,
@@ -65,6 +69,16 @@ def _shot(value: Mapping[str, Any]) -> ComparedShot:
 
 def _gate(value: Mapping[str, Any]) -> Gate:
     return reply_from(Gate, value, state=GateState(value["state"]))
+
+
+def gate_from(value: Mapping[str, Any]) -> PullGate:
+    """Parse the JSON. Raises KeyError, TypeError or ValueError if it isn't a gate with our own statuses."""
+    given = value["statuses"]
+    statuses = [reply_from(GateStatus, each, state=CommitState(each["state"])) for each in given]
+    if {each.context.partition("/")[0] for each in statuses} != {STATUS_NAME}:
+        raise TypeError("statuses")
+    url = validate.address(value["dashboard_url"])
+    return reply_from(PullGate, value, state=GateState(value["state"]), statuses=statuses, dashboard_url=url)
 
 
 def _read_note(kind: type[R], value: Mapping[str, Any]) -> R:

@@ -7,7 +7,6 @@ from dataclasses import asdict
 from typing import Any
 
 from prshots.client.ci import Job
-from prshots.client.gate import find_reviewed
 from prshots.client.heads import Head
 from prshots.client.job_forge import forge_of
 from prshots.client.replies import ComparisonReply
@@ -17,7 +16,7 @@ from prshots.contract.gates import describe_gate
 from prshots.contract.replies import NOT_COMPARED, ReviewState
 from prshots.forges import Comment
 from prshots.forges.sender import OnWait
-from prshots.forges.sticky_comment import OurComments
+from prshots.forges.sticky_comment import has_marker
 
 MAX_SHOTS = 50
 MAX_COMMENTS = 50
@@ -35,20 +34,21 @@ _PLACE = ("name", "viewport", "theme")
 def read_review(service: Client, head: Head, on_wait: OnWait) -> dict[str, Any]:
     """Return the gate, the rejected and open shots, outdated notes, and the comments on the forge.
 
-    If the forge can't be asked, `comments_missing` says why. Raises the errors of the service's client and of
-    `find_reviewed`.
+    If the forge can't be asked, `comments_missing` says why. Raises the errors of the service's client.
     """
     number = head.pr_number
-    found = find_reviewed(service, number)
+    found = service.comparison(number)
     gate = found.gate if found else NOT_COMPARED
-    review = {"pr": number, "gate": _filled(asdict(gate)) | {"words": describe_gate(gate)}}
+    described = _pick(asdict(gate), ("state", "open", "reason")) | {"words": describe_gate(gate)}
+    review: dict[str, Any] = {"pr": number, "gate": described}
     review |= {"warning": UNTRUSTED} | (describe_comparison(found) if found else {})
     return review | _comments(head.job, number, on_wait)
 
 
 def describe_comparison(found: ComparisonReply) -> dict[str, Any]:
     """Return the rejected and open shots, outdated notes, and counts of the rest."""
-    listed = [shot for shot in found.json["shots"] if shot["review"]["state"] in _LISTED]
+    shots = zip(found.shots, found.json["shots"], strict=True)
+    listed = [shot for read, shot in shots if read.review.state in _LISTED]
     listed.sort(key=lambda shot: _LISTED.index(shot["review"]["state"]))
     outdated = found.json.get("outdated_notes", [])[-MAX_SHOTS:]
     return {
@@ -83,8 +83,8 @@ def _comments(job: Job, pr_number: int, on_wait: OnWait) -> dict[str, Any]:
     """Return the newest comments and reviews on the forge, oldest first, or why there are none."""
     try:
         with closing(forge_of(job, on_wait)) as forge:
-            ours = {comment.id for comment in OurComments(forge, pr_number).all()}
-            others = [comment for comment in forge.comments(pr_number) if comment.id not in ours]
+            marker = forge.marker(pr_number)  # of every project, whoever wrote it
+            others = [comment for comment in forge.comments(pr_number) if not has_marker(comment, marker)]
             others += forge.reviews(pr_number)
     except PrshotsError as error:
         return {"comments_missing": str(error)}
@@ -95,7 +95,7 @@ def _comments(job: Job, pr_number: int, on_wait: OnWait) -> dict[str, Any]:
 
 def _comment(comment: Comment) -> dict[str, Any]:
     known = _filled(asdict(comment))
-    del known["id"]
+    del known["id"], known["by_stranger"]
     return known | {"untrusted_text": known.pop("body", "")[:MAX_CHARACTERS]}
 
 

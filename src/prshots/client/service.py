@@ -13,15 +13,17 @@ import httpx
 from prshots import __version__
 from prshots.client.image_address import refuse_image_address, refuse_redirect
 from prshots.client.keyless import FixedToken, TokenSource
-from prshots.client.replies import ComparisonReply, comparison_from, reply_from
+from prshots.client.replies import ComparisonReply, comparison_from, gate_from, reply_from
 from prshots.contract import errors, validate
 from prshots.contract.comments import MAX_COMMENT_BYTES, Marker, View
+from prshots.contract.gates import NoBaseline
 from prshots.contract.limits import IMAGE_ID, MAX_KNOWN_SHOTS
 from prshots.contract.redaction import redact, redact_briefly
 from prshots.contract.replies import (
     Expired,
     Moved,
     OneTimeUrls,
+    PullGate,
     ServiceLimits,
     SizedComment,
     Staged,
@@ -48,6 +50,7 @@ _FINDING_ROUTES = ("DELETE /v1/images/", "GET /v1/compare", "POST /v1/pull")
 Reply = TypeVar(
     "Reply", Uploaded, Staged, StagedShot, Moved, OneTimeUrls, Expired, SizedComment, ServiceLimits
 )
+Parsed = TypeVar("Parsed")
 Image: TypeAlias = bytes | Callable[[], BinaryIO]
 """An image's bytes, or a function that opens it."""
 
@@ -154,7 +157,7 @@ class Client:
         asked = {"pr_number": pr_number, "commit_sha": commit_sha, "branch": branch}
         asked |= {"commits": list(commits), "complete": complete}
         asked |= {"queued_pulls": list(queued_pulls)} if queued_pulls else {}
-        return self._read_comparison(self._post_json("/v1/compare", asked))
+        return self._parse(comparison_from, self._post_json("/v1/compare", asked))
 
     def comparison(self, pr_number: int) -> ComparisonReply | None:
         """Return the latest comparison of a pull request, or None without one."""
@@ -162,7 +165,17 @@ class Client:
             reply = self._call("GET", "/v1/compare", lambda: {"params": {"pr_number": str(pr_number)}})
         except errors.NotFoundError:
             return None
-        return self._read_comparison(reply)
+        return self._parse(comparison_from, reply)
+
+    def gate(self, pr_number: int, *, no_baseline: NoBaseline = NoBaseline.BLOCK) -> PullGate:
+        """Return the gate of the newest comparison, and the commit statuses to post."""
+        params = {"pr_number": str(pr_number), "no_baseline": no_baseline.value}
+        return self._parse(gate_from, self._call("GET", "/v1/gate", lambda: {"params": params}))
+
+    def skip(self, pr_number: int, commit_sha: str, reason: str) -> PullGate:
+        """Record that a commit's run takes no screenshots. Return the gate. Also raises InvalidInputError."""
+        asked = {"pr_number": pr_number, "commit_sha": commit_sha, "skip": reason}
+        return self._parse(gate_from, self._post_json("/v1/gate", asked))
 
     def describe(self, pr_number: int, about: Mapping[str, str]) -> str:
         """Describe a pull request to the service, and return its page on the dashboard.
@@ -312,9 +325,9 @@ class Client:
     def _post_json(self, path: str, asked: Mapping[str, object]) -> dict[str, Any]:
         return self._call("POST", path, lambda: {"json": asked})
 
-    def _read_comparison(self, reply: dict[str, Any]) -> ComparisonReply:
+    def _parse(self, parse: Callable[[Mapping[str, Any]], Parsed], reply: dict[str, Any]) -> Parsed:
         try:
-            return comparison_from(reply)
+            return parse(reply)
         except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
             raise self._unexpected_reply([str(error)]) from error
 

@@ -1,6 +1,7 @@
 """Bitbucket Cloud. It shows HTML as text, so its comments are marked with a link definition."""
 
 import base64
+import hashlib
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 from urllib.parse import quote
@@ -22,6 +23,9 @@ from prshots.forges.forge import (
 )
 from prshots.forges.forge_api import text_at
 
+_MAX_KEY = 40
+"""The longest key of a commit status. A longer one ends with a hash."""
+
 
 class Bitbucket(Forge):
     """A Bitbucket repository. Bitbucket abbreviates a merge's commit, so `merge_of` can't use it."""
@@ -41,6 +45,7 @@ class Bitbucket(Forge):
         CommitState.FAILURE: "FAILED",
     }
     _pulls_name = "pullrequests"
+    _editing = "PUT", "description"
     _me: str | None = None
     _has_asked = False
 
@@ -97,7 +102,14 @@ class Bitbucket(Forge):
         name, url = body.pop("context"), body.pop("target_url", "")
         commit_page = f"https://bitbucket.org/{quote(self._repository)}/commits/{commit_sha}"
         path = f"{self._path_of(self._repository)}/commit/{commit_sha}/statuses/build"
-        return path, {**body, "key": name, "name": name, "url": url or commit_page}  # the URL is required
+        if len(key := name) > _MAX_KEY:
+            key = f"{name[: _MAX_KEY - 9]}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+        return path, {**body, "key": key, "name": name, "url": url or commit_page}  # the URL is required
+
+    def set_description(self, pr_number: int, text: str) -> None:
+        """Change the text of an open pull request: Bitbucket doesn't change a closed one."""
+        title = text_at(self._pull(pr_number), "title")  # required
+        self._api.call("PUT", self._described(pr_number), json={"title": title, "description": text})
 
     def open_from(self, branch: str, repository: str = "") -> list[ForgePullRequest]:
         quoted = branch.replace("\\", "\\\\").replace('"', '\\"')

@@ -24,7 +24,8 @@ class Comment:
     """A comment or a review on the forge. `author` has the same form as the result of `Forge.me`.
 
     `place` is the file and line that it is about, or empty if it is about the whole pull request. The times
-    are as the forge writes them, in ISO 8601. `state` is a review's: see `review_state`.
+    are as the forge writes them, in ISO 8601. `state` is a review's: see `review_state`. `by_stranger` is
+    true if the forge says that its author has no part in the repository.
     """
 
     id: str
@@ -35,6 +36,7 @@ class Comment:
     created_at: str = ""
     updated_at: str = ""
     state: str = ""
+    by_stranger: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +90,8 @@ class Forge(ABC):
     """Whether the forge answers "Not Found" if the token lacks a permission."""
 
     _pulls_name: ClassVar[str] = "pulls"
+    _editing: ClassVar[tuple[str, str]] = "PATCH", "body"
+    """The method that changes a pull request, and the field with its description."""
 
     def __init__(
         self,
@@ -169,6 +173,15 @@ class Forge(ABC):
         """Return a pull request, open or not. Raises NotFoundError if it doesn't exist."""
         return self._read_pull(self._pull(pr_number))
 
+    def description(self, pr_number: int) -> str:
+        """Return the text that opens the pull request."""
+        return text_at(self._api.call("GET", self._described(pr_number)), self._editing[1])
+
+    def set_description(self, pr_number: int, text: str) -> None:
+        """Change the pull request's text. Forges don't say if somebody changed it in the meantime."""
+        method, field = self._editing
+        self._api.call(method, self._described(pr_number), json={field: text})
+
     @abstractmethod
     def open_from(self, branch: str, repository: str = "") -> list[ForgePullRequest]:
         """Return the open pull requests whose head is this branch of this repository or of the given fork.
@@ -223,6 +236,10 @@ class Forge(ABC):
 
     def _path_of(self, repository: str) -> str:
         return f"/repos/{quote(repository)}"
+
+    def _described(self, pr_number: int) -> str:
+        """Return the path of the object that has the pull request's description."""
+        return f"{self._pulls}/{pr_number}"
 
     def _pull(self, pr_number: int) -> Any:  # noqa: ANN401 - any JSON value
         return self._api.call("GET", f"{self._pulls}/{pr_number}")
@@ -318,6 +335,7 @@ class IssueForge(Forge):
                 created_at=text_at(entry, "created_at") or text_at(entry, "submitted_at"),
                 updated_at=text_at(entry, "updated_at"),
                 state=review_state(entry),
+                by_stranger=_is_by_stranger(entry),
             )
         )
 
@@ -335,6 +353,12 @@ class IssueForge(Forge):
             author=validate.words(text_at(pull, "user", "login")),
             url=validate.address(text_at(pull, "html_url")),
         )
+
+
+def _is_by_stranger(entry: Any) -> bool:  # noqa: ANN401 - any JSON value
+    """Return whether GitHub says so. Gitea doesn't."""
+    is_bot = text_at(entry, "user", "type") == "Bot" or text_at(entry, "user", "login").endswith("[bot]")
+    return not is_bot and text_at(entry, "author_association") not in {"", "OWNER", "MEMBER", "COLLABORATOR"}
 
 
 def review_state(entry: Any) -> str:  # noqa: ANN401 - any JSON value

@@ -34,6 +34,9 @@ class Gitea(IssueForge):
             self._pull(pr_number)  # if there is no such pull request, comments are a 500, and this is a 404
             raise
 
+    def _described(self, pr_number: int) -> str:
+        return f"{self._path_of(self._repository)}/issues/{pr_number}"  # the same scope as the comment
+
     def reviews(self, pr_number: int) -> Iterator[Comment]:
         address = f"{self._pulls}/{pr_number}/reviews"
         for review in self._api.entries(address, {"limit": "50"}):

@@ -35,6 +35,7 @@ class GitLab(Forge):
     )
     states: ClassVar = {CommitState.FAILURE: "failed"}
     _pulls_name = "merge_requests"
+    _editing = "PUT", "description"
     _page: tuple[int, str] = (0, "")
     """The last merge request, and its web address."""
 

@@ -14,7 +14,8 @@ await place.comments(prNumber);
 await place.update(prNumber, id, "two");
 await place.delete(prNumber, id);
 for (const status of JSON.parse(statuses)) await place.setStatus(sha, status);
-await place.setStatus("4".repeat(40), { state: "pending", description: "", url: "" });
+await place.setStatus("4".repeat(40), { context: "prshots", state: "pending", description: "", url: "" });
+await place.setDescription(prNumber, `${await place.description(prNumber)} of Node`);
 if ("pullRequestsWithHead" in place) {
   const { headSha } = await place.pullRequest(prNumber);
   const found = (await place.pullRequestsWithHead(headSha)).map(({ number: each }) => each);

@@ -87,12 +87,22 @@ class BitbucketLookAlike(ForgeServer):
             return Answer(404, self.shape("no_repository"))
         if number:
             known = [one for one in self.proposed if str(one.number) == number]
+            if known and asked.method == "PUT":
+                return self._change_pull(asked, known[0])
             return Answer(200, self._pull(known[0])) if known else Answer(404, self.shape("no_pull_request"))
         if not (query := _QUERY.fullmatch(asked.query.get("q", ""))):
             return Answer(400, self.shape("bad_request"))
         branch = re.sub(r"\\(.)", r"\1", query[1])
         found = [self._pull(one) for one in self.proposed if one.is_open and one.branch == branch]
         return Answer(200, self.shape("page") | {"values": found, "size": len(found)})
+
+    def _change_pull(self, asked: Asked, proposed: Proposed) -> Answer:
+        if not asked.account.may_write:
+            return Answer(403, self.shape("insufficient_scope"))
+        if not proposed.is_open or not asked.body.get("title"):
+            return Answer(400, self.shape("bad_request"))
+        self.description = asked.body["description"]
+        return Answer(200, self._pull(proposed))
 
     def _pull(self, proposed: Proposed) -> Any:
         page = f"{self.public_url}/{self.repository}/pull-requests/{proposed.number}"
@@ -101,6 +111,7 @@ class BitbucketLookAlike(ForgeServer):
             "id": proposed.number,
             "state": "OPEN" if proposed.is_open else "DECLINED",
             "title": "A new cart",
+            "description": self.description,
             "author": self._person("ann"),
             "links": {"html": {"href": page}},
             "source": {"branch": {"name": proposed.branch}, "repository": {"full_name": proposed.repository}},

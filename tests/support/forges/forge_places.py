@@ -37,6 +37,14 @@ class GitHubAsTheOthers:
         self.statuses = github.statuses
         self.unknown_commit, self.no_status_token = github.unknown_commit, github.no_status_token
 
+    @property
+    def description(self) -> str:
+        return self._github.description(self.pr_number)
+
+    @description.setter
+    def description(self, text: str) -> None:
+        self._github.describe(self.pr_number, text)
+
     def comments(self) -> list[Written]:
         found = self._github.comments(self.pr_number)
         return [Written(entry["id"], entry["user"]["login"], entry["body"]) for entry in found]

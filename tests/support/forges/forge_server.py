@@ -110,6 +110,8 @@ class ForgeServer(ABC):
         }
         self.page_size = self.largest_page
         self.locked = False
+        self.description = ""
+        """The text that opens the pull request."""
         self.requests: list[str] = []
         self.proposed = [Proposed(self.pr_number, "cart", self.repository)]
         self._written: list[Written] = []

@@ -8,6 +8,7 @@ from support.forges.forge_server import Account, Answer, Asked, ForgeServer, Pro
 
 _COMMENTS = re.compile(r"/repos/(?P<repository>[^/]+/[^/]+)/issues/(?P<index>\d+)/comments")
 _COMMENT = re.compile(r"/repos/(?P<repository>[^/]+/[^/]+)/issues/comments/(?P<comment>\d+)")
+_ISSUE = re.compile(r"/repos/acme/shop/issues/(?P<index>\d+)")
 _REVIEWS = re.compile(r"/repos/acme/shop/pulls/\d+/reviews(?:/(?P<review>\d+)/comments)?")
 _STATUS = re.compile(r"/repos/(?P<repository>[^/]+/[^/]+)/statuses/(?P<sha>[^/]+)")
 _PULL = re.compile(r"/repos/acme/shop/pulls/(?P<index>\d+)")
@@ -57,6 +58,8 @@ class GiteaLookAlike(ForgeServer):
             )
         if (status := _STATUS.fullmatch(asked.path)) and status["repository"] == self.repository:
             return self._set_status(asked, status["sha"])
+        if found := _ISSUE.fullmatch(asked.path):
+            return self._issue(asked, found["index"])
         route = _COMMENTS.fullmatch(asked.path) or _COMMENT.fullmatch(asked.path)
         if route is None or route["repository"] != self.repository:
             return Answer(404, self.shape("not_found"))
@@ -99,6 +102,18 @@ class GiteaLookAlike(ForgeServer):
         written.body = _text(asked)
         return Answer(200, self._comment(written))
 
+    def _issue(self, asked: Asked, number: str) -> Answer:
+        """Answer about the issue behind a pull request, which has its description."""
+        if not any(str(one.number) == number for one in self.proposed):
+            return Answer(404, self.shape("not_found"))
+        if asked.method == "PATCH":
+            if not asked.account.may_write or not asked.account.is_member:
+                return Answer(403, self.shape("insufficient_scope"))
+            self.description = asked.body["body"]
+        return Answer(
+            201 if asked.method == "PATCH" else 200, {"number": int(number), "body": self.description}
+        )
+
     def _set_status(self, asked: Asked, sha: str) -> Answer:
         if not asked.account.may_write or not asked.account.may_set_status:
             return Answer(403, self.shape("status_scope"))
@@ -126,6 +141,7 @@ class GiteaLookAlike(ForgeServer):
             "number": proposed.number,
             "state": "open" if proposed.is_open else "closed",
             "title": "A new cart",
+            "body": self.description,
             "user": self._person("ann"),
             "html_url": f"{self.public_url}/{self.repository}/pulls/{proposed.number}",
             "head": head,

@@ -18,6 +18,7 @@ const people = {
   ghs_workflow_of_a_fork: { login: "github-actions[bot]", bot: true, mayOnlyRead: true },
   ghs_workflow_without_statuses: { login: "github-actions[bot]", bot: true, maySetNoStatus: true },
   ghp_octocat: { login: "octocat" },
+  ghp_mallory: { login: "mallory", isStranger: true },
   ghp_octocat_without_scope: { login: "octocat", maySetNoStatus: true },
 };
 
@@ -36,7 +37,7 @@ const emulator = await createEmulator({
   seed: {
     tokens: Object.fromEntries(Object.entries(people).map(([token, { login }]) => [token, { login, scopes }])),
     github: {
-      users: [{ login: "octocat", name: "The Octocat" }, { login: "github-actions[bot]" }],
+      users: [{ login: "octocat", name: "The Octocat" }, { login: "mallory" }, { login: "github-actions[bot]" }],
       repos: [
         { owner: "octocat", name: "shop", auto_init: true },
         { owner: "octocat", name: "without-app", auto_init: true },
@@ -157,7 +158,11 @@ async function ofEmulate(request, path, text) {
   return {
     status: answer.status,
     headers: { "content-type": "application/json; charset=utf-8", ...(link && { link }) },
-    bytes: Buffer.from(said.replace(/\/issues\/(\d+)#issuecomment-/g, "/pull/$1#issuecomment-")),
+    bytes: Buffer.from(
+      said
+        .replace(/\/issues\/(\d+)#issuecomment-/g, "/pull/$1#issuecomment-")
+        .replace(/("login":"[^"]*\[bot\]"[^{}]*"type":)"User"/g, '$1"Bot"'),
+    ),
   };
 }
 
@@ -195,8 +200,9 @@ async function reply(request, text) {
   }
   const [, setOn] = new RegExp(`^/repos/${repository}/statuses/([^/]+)$`).exec(path) ?? [];
   if (setOn && request.method === "POST") return setStatus(setOn, JSON.parse(text), person);
-  const [, listed] = /^\/_statuses\/(\w+)$/.exec(path) ?? [];
-  if (listed && request.method === "GET") return { status: 200, body: statusesOf(listed, "prshots") };
+  const [, listed, context = "prshots"] = /^\/_statuses\/(\w+)(?:\?context=(.+))?$/.exec(path) ?? [];
+  if (listed && request.method === "GET")
+    return { status: 200, body: statusesOf(listed, decodeURIComponent(context)) };
   if (listed) return { status: 201, body: statusesOf(listed, "prshots").push(...Array(MOST_STATUSES).fill(["pending", "", ""])) };
   if (path === "/_forked") return { status: 200, body: forked(JSON.parse(text)) };
   const asked = new URL(path, url);
@@ -209,6 +215,7 @@ async function reply(request, text) {
   const [, fork] = /^\/repos\/[^/]+\/[^/]+\/pulls\/(\d+)$/.exec(path) ?? [];
   const known = forks.find(({ number }) => number === Number(fork));
   if (known && request.method === "GET") return { status: 200, body: known };
+  if (person?.isStranger && request.method === "PATCH") return refusal(403, "Must have admin rights to Repository.");
   const answer = await ofEmulate(request, path, text);
   if (answer.status === 200 && /github\.(full|html)\+json/.test(request.headers.accept) && /\/comments\/\d+$/.test(path)) {
     const comment = JSON.parse(answer.bytes);

@@ -63,7 +63,9 @@ class GitLabLookAlike(ForgeServer):
         if proposed is None or (route["notes"] and proposed.number != self.pr_number):
             return Answer(404, self.shape("no_merge_request"))
         match asked.method, route["notes"], route["note"]:
-            case "GET", None, None:
+            case "GET" | "PUT", None, None:
+                if asked.method == "PUT":
+                    self.description = asked.body["description"]
                 return Answer(200, self._merge_request(proposed))
             case "GET", _, None:
                 return self._list(asked)
@@ -163,6 +165,7 @@ class GitLabLookAlike(ForgeServer):
         page = f"{self.public_url}/{self.repository}/-/merge_requests/{proposed.number}"
         return self.shape("merge_request") | {
             "iid": proposed.number,
+            "description": self.description,
             "author": self._person("author", "ann"),
             "web_url": page,
             "state": "merged" if self.merged_as else "opened" if proposed.is_open else "closed",

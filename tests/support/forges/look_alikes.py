@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 
@@ -21,7 +22,8 @@ class GitHubLookAlike:
 
     `token` belongs to a workflow, `fork_token` to a workflow run for a fork's pull request, and `person_token` to
     a person with write access. `no_status_token` belongs to a workflow without `statuses: write`, and
-    `no_scope_token` to a person whose classic token lacks the scope `repo:status`.
+    `no_scope_token` to a person whose classic token lacks the scope `repo:status`. `stranger_token` belongs to a person
+    who may only comment.
     """
 
     url: str
@@ -31,6 +33,7 @@ class GitHubLookAlike:
     person_token: str = "ghp_octocat"
     no_status_token: str = "ghs_workflow_without_statuses"
     no_scope_token: str = "ghp_octocat_without_scope"
+    stranger_token: str = "ghp_mallory"
     unknown_commit: str = "0" * 40
     pr_number: int = 0
     _branches: Iterator[int] = field(default_factory=itertools.count)
@@ -74,9 +77,16 @@ class GitHubLookAlike:
         made: dict[str, Any] = self.call("POST", path, token=token, json={"body": body}).json()
         return made
 
-    def statuses(self, sha: str) -> list[tuple[str, str, str]]:
-        """Return a commit's statuses `prshots`: state, description and URL, in order of arrival."""
-        return [(state, words, url) for state, words, url in self.call("GET", f"/_statuses/{sha}").json()]
+    def statuses(self, sha: str, context: str = "prshots") -> list[tuple[str, str, str]]:
+        """Return a commit's statuses of this name: state, description and URL, in order of arrival."""
+        found = self.call("GET", f"/_statuses/{sha}?context={quote(context, safe='')}").json()
+        return [(state, words, url) for state, words, url in found]
+
+    def description(self, pr_number: int) -> str:
+        return str(self.call("GET", f"/repos/{self.repository}/pulls/{pr_number}").json()["body"] or "")
+
+    def describe(self, pr_number: int, text: str) -> None:
+        self.call("PATCH", f"/repos/{self.repository}/pulls/{pr_number}", json={"body": text})
 
     def fill_statuses(self, sha: str) -> None:
         """Give a commit as many statuses as GitHub allows."""

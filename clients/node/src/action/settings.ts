@@ -17,9 +17,9 @@ export interface Settings {
   /** Verdicts, comma-separated. */
   failOn: string;
   approvedPass: boolean;
-  /** Set the commit status. */
+  /** Set the commit statuses. */
   gate: boolean;
-  /** Why the run takes no screenshots. The commit status is then success. */
+  /** Why the run takes no screenshots. The project then passes. */
   gateSkip: string;
   view: View | undefined;
   comment: boolean;

@@ -89,11 +89,11 @@ export class Steps {
     return !this.settings.gate || !this.known.environ.PRSHOTS_PR || this.gate();
   }
 
-  /** Set the commit status: the state of the review, or why this run takes no screenshots. */
+  /** Set the commit statuses: the state of the review, or why this run takes no screenshots. */
   gate(): Promise<boolean> {
     return this.#post(true, async (context) => {
-      const { gate: found, words } = await gate({ skip: this.settings.gateSkip }, context);
-      context.say(words);
+      const { gate: found, lines } = await gate({ skip: this.settings.gateSkip }, context);
+      for (const line of lines) context.say(line);
       if (found) this.runner.output("gate", found.state);
       return {};
     });

@@ -101,9 +101,9 @@ const RUNS: Record<string, Run> = {
       ...defined("noBaseline", given.choice("no-baseline", NO_BASELINE_ACTIONS)),
       fail: given.flag("fail"),
     };
-    const { words, dashboardUrl, json, exitCode } = await gate(options, context);
+    const { lines, dashboardUrl, json, exitCode } = await gate(options, context);
     if (given.flag("json")) process.stdout.write(jsonText(json));
-    else if (words) process.stdout.write(`${printable(words)}\n`);
+    else for (const line of lines) process.stdout.write(`${printable(line)}\n`);
     sayDashboard(dashboardUrl, context);
     return exitCode;
   },

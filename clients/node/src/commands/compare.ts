@@ -68,14 +68,11 @@ function countGated(
   passing: string[],
   fail: (words: string) => void,
 ): number {
-  const { state, shots, branch, commitSha } = comparison;
+  const { state, shots, commitSha } = comparison;
   const verdicts = failOn.join(",");
-  const matched = shots.filter(
+  const gated = shots.filter(
     ({ verdict, review }) => failOn.includes(verdict) && !passing.includes(review),
-  );
-  const gated = matched.filter(({ ancestor }) => ancestor).length; // other bases may come from other work
-  const ignored = matched.length - gated;
-  if (ignored) fail(message("not_gated", { verdicts, shots: pluralize(ignored, "shot"), branch }));
+  ).length;
   if (gated) fail(message("gated", { shots: pluralize(gated, "shot"), verdicts }));
   else if (state !== "no_baseline" && shots.every(({ verdict }) => verdict === "removed"))
     throw new ComparisonFailedError(

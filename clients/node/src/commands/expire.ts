@@ -18,6 +18,7 @@ const COMMENTED = {
   created: "comment_says_deleted", // never: a comment is only changed
   updated: "comment_says_deleted",
   unchanged: "comment_up_to_date",
+  kept: "comment_of_other_account",
   none: "no_comment_to_update",
 } as const;
 
@@ -56,11 +57,12 @@ function jsonOf({ prNumber, policy, marked, expired, baselines }: Expired): Reco
   return { pr_number: prNumber, policy, marked, expired, ...(baselines && { baselines }) };
 }
 
-function commentJson({ left, posted, purged, notPurged }: Closed): Record<string, unknown> {
+function commentJson({ left, posted, replaced, purged, notPurged }: Closed): Record<string, unknown> {
   return {
     left,
     comment: posted.outcome,
     comment_url: posted.url,
+    description: replaced,
     purged,
     not_purged: notPurged,
   };
@@ -78,9 +80,14 @@ function policyMessage({ prNumber: number, policy, marked, expired }: Expired): 
   return message("marked_closed", { screenshots: pluralize(marked, "screenshot"), number, policy });
 }
 
-function commentMessages({ left, posted, notPurged }: Closed): string[] {
-  if (left) return [message("comment_still_shows", { screenshots: pluralize(left, "screenshot") })];
-  const messages = [message(COMMENTED[posted.outcome])];
+function commentMessages({ left, posted, replaced, notDescribed, notPurged }: Closed): string[] {
+  const messages: string[] = [];
+  if (replaced)
+    messages.push(message("description_cleaned", { screenshots: pluralize(replaced, "screenshot") }));
+  if (notDescribed) messages.push(message("description_not_changed", { why: notDescribed }));
+  if (left)
+    return [...messages, message("comment_still_shows", { screenshots: pluralize(left, "screenshot") })];
+  messages.push(message(COMMENTED[posted.outcome]));
   if (notPurged) messages.push(message("proxy_kept_copies", { count: formatNumber(notPurged) }));
   return messages;
 }

@@ -5,7 +5,7 @@
  * PrshotsError. An option that is missing or empty comes from the environment (PRSHOTS_URL, …), then from the CI.
  */
 import type { Environ, ForgeKind, Job } from "../ci/job.js";
-import type { Comparison, Gate } from "../replies.js";
+import type { Comparison, PullGate } from "../replies.js";
 import type { View } from "../service.js";
 import type { Problem } from "../shots.js";
 import type { Posted } from "../sticky_comment.js";
@@ -123,17 +123,17 @@ export interface GateOptions extends ServiceOptions, ForgeOptions {
   commit?: string;
   /** Exit with 4 unless the gate has passed. */
   fail?: boolean;
-  /** Why this run takes no screenshots. The status is then success. */
+  /** Why this run takes no screenshots. The project then passes. */
   skip?: string;
   /** What to do while the base branch has no baselines. Default: block. */
   noBaseline?: "block" | "pass";
 }
 
 export interface GateResult {
-  /** Undefined in a job without a pull request, and with `skip`. */
-  gate?: Gate;
-  /** The gate in one line. Empty in a job without a pull request. */
-  words: string;
+  /** Undefined in a job without a pull request. */
+  gate?: PullGate;
+  /** The gate, and the statuses if there are several. Empty in a job without a pull request. */
+  lines: string[];
   dashboardUrl: string;
   /** As `prshots gate --json` prints it. */
   json: Record<string, unknown> | null;

@@ -1,14 +1,8 @@
 /** Bitbucket Cloud. It shows HTML as text, so the service writes the comment without any. */
+
+import { createHash } from "node:crypto";
 import { ForgeRefusedError, NotFoundError } from "../errors.js";
-import {
-  type Access,
-  type Comment,
-  type CommitStatus,
-  type Forge,
-  NO_PROXY,
-  STATUS_NAME,
-  statusFields,
-} from "./forge.js";
+import { type Access, type Comment, type CommitStatus, type Forge, NO_PROXY, statusFields } from "./forge.js";
 import { ForgeApi, type Json, type Paging, textAt } from "./forge_api.js";
 
 const NEEDS =
@@ -18,6 +12,9 @@ const NEEDS =
   "created a status can change it";
 
 const STATES = { success: "SUCCESSFUL", pending: "INPROGRESS", failure: "FAILED" };
+
+/** The longest key of a commit status. */
+const MAX_KEY = 40;
 
 /** Bitbucket names the next page in the list itself. */
 const PAGING: Paging = {
@@ -81,13 +78,26 @@ export class Bitbucket implements Forge {
 
   async setStatus(commitSha: string, status: CommitStatus): Promise<void> {
     const { description } = statusFields(status);
-    await this.#api.postStatus(`/repositories/${this.#repository}/commit/${commitSha}/statuses/build`, {
-      key: STATUS_NAME,
-      name: STATUS_NAME,
+    const fields = {
+      key: keyOf(status.context),
+      name: status.context,
       state: STATES[status.state],
       ...(description && { description }),
       url: status.url || `https://bitbucket.org/${this.#repository}/commits/${commitSha}`, // required
-    });
+    };
+    const path = `/repositories/${this.#repository}/commit/${commitSha}/statuses/build`;
+    await this.#api.postStatus(path, fields, status.context);
+  }
+
+  async description(prNumber: number): Promise<string> {
+    return textAt(await this.#api.call("GET", `${this.#pullRequests}/${prNumber}`), "description");
+  }
+
+  /** Change the text of an open pull request: Bitbucket doesn't change a closed one. */
+  async setDescription(prNumber: number, description: string): Promise<void> {
+    const path = `${this.#pullRequests}/${prNumber}`;
+    const title = textAt(await this.#api.call("GET", path), "title"); // required
+    await this.#api.call("PUT", path, { json: { title, description } });
   }
 
   /** Bitbucket abbreviates the commit, so it can't be used. */
@@ -110,6 +120,14 @@ export class Bitbucket implements Forge {
       url: textAt(entry, "links", "html", "href"),
     });
   }
+}
+
+/** Return the key of a commit status. A name that is too long for one ends with a hash. */
+function keyOf(name: string): string {
+  const letters = [...name];
+  if (letters.length <= MAX_KEY) return name;
+  const hash = createHash("sha256").update(name).digest("hex").slice(0, 8);
+  return `${letters.slice(0, MAX_KEY - 9).join("")}-${hash}`;
 }
 
 /** Return the header's value: an access token as it is, a person's token together with the person's name. */

@@ -1,5 +1,6 @@
 /** What a forge can do, whichever it is. */
 import * as validate from "../ci/validate.js";
+import type { GateStatus } from "../replies.js";
 import type { Sender } from "../sender.js";
 
 export interface Comment {
@@ -7,6 +8,8 @@ export interface Comment {
   body: string;
   /** The name that `Forge.me` returns for the same account. */
   author: string;
+  /** The forge says that the author has no part in the repository. */
+  byStranger?: boolean;
   url: string;
 }
 
@@ -33,10 +36,14 @@ export interface Forge {
   /** Delete a comment. Not an error if it no longer exists. */
   delete(prNumber: number, id: string): Promise<void>;
   /**
-   * Set the commit's status `prshots`. Setting an equal one again is not an error. `commitSha` has 40 characters. Throws
+   * Set a status of the commit. Setting an equal one again is not an error. `commitSha` has 40 characters. Throws
    * ForgeRefusedError if the token may not set the status, or the repository doesn't have the commit.
    */
   setStatus(commitSha: string, status: CommitStatus): Promise<void>;
+  /** Return the text that opens the pull request. */
+  description(prNumber: number): Promise<string>;
+  /** Change the pull request's text. Forges don't say if somebody changed it in the meantime. */
+  setDescription(prNumber: number, text: string): Promise<void>;
   /** Return how the pull request was merged; undefined if it was not, or if the forge doesn't say. */
   mergeOf(prNumber: number): Promise<Merge | undefined>;
   /** Return the addresses of the comment's images on the forge's image proxy. */
@@ -45,12 +52,8 @@ export interface Forge {
   purge(url: string): Promise<boolean>;
 }
 
-export type CommitState = "success" | "pending" | "failure";
-
-/** A commit's status on a forge. `url` is the page that shows more. */
-export interface CommitStatus {
-  state: CommitState;
-  description: string;
+/** A commit's status on a forge. `url` is the page that shows more, `context` is the status's name. */
+export interface CommitStatus extends GateStatus {
   url: string;
 }
 
@@ -58,11 +61,14 @@ export interface CommitStatus {
 export const STATUS_NAME = "prshots";
 
 /** Return the fields of a status. `most` is the longest description that the forge accepts. */
-export function statusFields({ state, description, url }: CommitStatus, most = 255): Record<string, string> {
+export function statusFields(
+  { context, state, description, url }: CommitStatus,
+  most = 255,
+): Record<string, string> {
   const letters = [...description];
   const beginning = letters.slice(0, most - 1).join("");
   const words = letters.length > most ? `${beginning.trimEnd()}…` : description;
-  const fields = { context: STATUS_NAME, state, description: words, target_url: url };
+  const fields = { context, state, description: words, target_url: url };
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value)); // an empty URL is invalid
 }
 

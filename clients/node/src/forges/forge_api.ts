@@ -2,7 +2,7 @@
 import { ForgeError, ForgeRefusedError, NotFoundError } from "../errors.js";
 import type { Reply, Sender } from "../sender.js";
 import { called, message } from "../statements.js";
-import { type Comment, STATUS_NAME } from "./forge.js";
+import type { Comment } from "./forge.js";
 
 const MAX_PAGES = 1000;
 const MAX_REDIRECTS = 20;
@@ -57,7 +57,7 @@ export class ForgeApi {
   }
 
   /** Set a commit's status. A 404 may mean that the token lacks a permission. */
-  async postStatus(path: string, json: Json): Promise<void> {
+  async postStatus(path: string, json: Json, context: string): Promise<void> {
     const reply = await this.reply("POST", path, { json });
     const { label: forge, needs } = this;
     const why = errorMessage(reply);
@@ -67,7 +67,7 @@ export class ForgeApi {
       const { pathname } = new URL(reply.url);
       throw new ForgeRefusedError(message("forge_has_no_commit", { forge, path: pathname, why, needs }));
     }
-    if (!Object.values(this.value(reply) ?? {}).includes(STATUS_NAME)) throw this.#unlike("commit status");
+    if (!Object.values(this.value(reply) ?? {}).includes(context)) throw this.#unlike("commit status");
   }
 
   #error(reply: Reply): ForgeError {

@@ -60,7 +60,17 @@ export class Gitea implements Forge, AnswersLookups {
   }
 
   setStatus(commitSha: string, status: CommitStatus): Promise<void> {
-    return this.#api.postStatus(`/repos/${this.#repository}/statuses/${commitSha}`, statusFields(status));
+    const path = `/repos/${this.#repository}/statuses/${commitSha}`;
+    return this.#api.postStatus(path, statusFields(status), status.context);
+  }
+
+  /** As an issue, the pull request has the same scope as its comments. */
+  async description(prNumber: number): Promise<string> {
+    return textAt(await this.#api.call("GET", `${this.#issues}/${prNumber}`), "body");
+  }
+
+  async setDescription(prNumber: number, body: string): Promise<void> {
+    await this.#api.call("PATCH", `${this.#issues}/${prNumber}`, { json: { body } });
   }
 
   /** Gitea has no list by commit. */

@@ -76,7 +76,15 @@ export class GitHub implements Forge, AnswersLookups {
 
   setStatus(commitSha: string, status: CommitStatus): Promise<void> {
     const path = `/repos/${this.#repository}/statuses/${commitSha}`;
-    return this.#api.postStatus(path, statusFields(status, MAX_DESCRIPTION));
+    return this.#api.postStatus(path, statusFields(status, MAX_DESCRIPTION), status.context);
+  }
+
+  async description(prNumber: number): Promise<string> {
+    return textAt(await this.#api.call("GET", `/repos/${this.#repository}/pulls/${prNumber}`), "body");
+  }
+
+  async setDescription(prNumber: number, body: string): Promise<void> {
+    await this.#api.call("PATCH", `/repos/${this.#repository}/pulls/${prNumber}`, { json: { body } });
   }
 
   async pullRequestsWithHead(headSha: string): Promise<ForgePullRequest[]> {
@@ -136,8 +144,14 @@ export class GitHub implements Forge, AnswersLookups {
       body: textAt(entry, "body"),
       author: textAt(entry, "user", "login"),
       url: textAt(entry, "html_url"),
+      byStranger: isByStranger(entry),
     });
   }
+}
+
+function isByStranger(entry: unknown): boolean {
+  const isBot = textAt(entry, "user", "type") === "Bot" || textAt(entry, "user", "login").endsWith("[bot]");
+  return !isBot && !["", "OWNER", "MEMBER", "COLLABORATOR"].includes(textAt(entry, "author_association"));
 }
 
 /** Return the addresses of the images that the proxy serves. They also name the original. */

@@ -10,7 +10,6 @@ import {
   type Merge,
   mergeAt,
   NO_PROXY,
-  STATUS_NAME,
   statusFields,
 } from "./forge.js";
 import { ForgeApi, type Json, textAt } from "./forge_api.js";
@@ -71,21 +70,30 @@ export class GitLab implements Forge {
     const fields = { ...statusFields(status), state: status.state === "failure" ? "failed" : status.state };
     for (let triesLeft = TRIES - 1; ; triesLeft--) {
       try {
-        return await this.#api.postStatus(path, fields);
+        return await this.#api.postStatus(path, fields, status.context);
       } catch (error) {
         if (!(error instanceof ForgeError)) throw error;
-        if (!triesLeft || !error.message.includes("Cannot transition")) throw this.#explain(error);
+        if (!triesLeft || !error.message.includes("Cannot transition"))
+          throw this.#explain(error, status.context);
       }
       // GitLab can't change a pending status, not even its description. End it, and start another.
-      await this.#api.postStatus(path, { ...fields, state: "canceled" });
+      await this.#api.postStatus(path, { ...fields, state: "canceled" }, status.context);
     }
   }
 
-  #explain(error: ForgeError): ForgeError {
+  async description(prNumber: number): Promise<string> {
+    return textAt(await this.#api.call("GET", `${this.#mergeRequests}/${prNumber}`), "description");
+  }
+
+  async setDescription(prNumber: number, description: string): Promise<void> {
+    await this.#api.call("PUT", `${this.#mergeRequests}/${prNumber}`, { json: { description } });
+  }
+
+  #explain(error: ForgeError, name: string): ForgeError {
     if (error.message.includes("References for commit"))
       return new ForgeRefusedError(message("gitlab_has_no_pipeline", { project: this.#repository }));
     if (error.message.includes("already been taken"))
-      return new ForgeError(message("gitlab_job_has_status_name", { name: STATUS_NAME }));
+      return new ForgeError(message("gitlab_job_has_status_name", { name }));
     return error;
   }
 

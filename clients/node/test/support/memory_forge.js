@@ -14,7 +14,10 @@ export class MemoryForge {
     this.behavior = { me: BOT, authors_known: true, lost_replies: 0, ...behavior };
     this.markerStyle = behavior.marker ?? "html";
     this.onlyAuthorsChange = this.behavior.me === null;
-    this.left = comments.map(({ author, body }) => this.#comment(author, body));
+    this.left = comments.map(({ author, body, by_stranger: byStranger = false }) => ({
+      ...this.#comment(author, body),
+      byStranger,
+    }));
   }
 
   async me() {

@@ -53,7 +53,7 @@ class Deliveries:
         self, connection: Connection, pr_number: int, write: WriteComment, seconds: float
     ) -> None:
         """Update our comment, or the job's. Create one only if there are screenshots."""
-        from prshots.forges.sticky_comment import keep_current
+        from prshots.forges.sticky_comment import PostOutcome, keep_current
 
         loop = asyncio.get_running_loop()
         written: list[SizedComment] = []
@@ -66,9 +66,13 @@ class Deliveries:
 
             def creates() -> bool:
                 last = written[-1]
-                return not _update_comment_of_job(forge, pr_number, last.markdown) and last.count > 0
+                return not _update_comment_of_job(forge, pr_number, last) and last.count > 0
 
-            keep_current(forge, pr_number, render, creating=creates)
+            posted = keep_current(
+                forge, pr_number, render, creating=creates, is_alone=lambda: not written[-1].siblings
+            )
+            if posted.outcome is PostOutcome.KEPT:
+                _update_comment_of_job(forge, pr_number, written[-1])
 
         await self._send(connection, seconds, send)
 
@@ -101,16 +105,20 @@ def _complete_sha(forge: Forge, pr_number: int, commit_sha: str) -> str:
     )
 
 
-def _update_comment_of_job(forge: Forge, pr_number: int, text: str) -> bool:
-    """Update the comment that a job posted with its own token. Return False if there is none.
+def _update_comment_of_job(forge: Forge, pr_number: int, current: SizedComment) -> bool:
+    """Update the project's comment that a job posted with its own token. Return False if there is none.
 
     If the notice rises, leave it to the next job, which can replace its comment with a new one.
     """
-    from prshots.forges.sticky_comment import notice_in
+    from prshots.forges.sticky_comment import has_marker, is_of_project, notice_in
 
-    marker = forge.marker(pr_number)
+    marker, text = forge.marker(pr_number), current.markdown
     for comment in forge.comments(pr_number):
-        if comment.author in JOB_ACCOUNTS and comment.body.startswith(marker):
+        if (
+            comment.author in JOB_ACCOUNTS
+            and has_marker(comment, marker)
+            and is_of_project(comment, text, is_alone=not current.siblings)
+        ):
             if notice_in(text) <= notice_in(comment.body):
                 forge.update(pr_number, comment.id, text)
             return True
