@@ -28,7 +28,7 @@ from prshots.contract.replies import (
 from prshots.server.api import login
 from prshots.server.api.dashboard import view_types
 from prshots.server.domain.audit.models import Action, ActorKind
-from prshots.server.domain.outbox.models import DeliveryKind
+from prshots.server.domain.outbox.models import Check, DeliveryKind
 from prshots.server.domain.projects.models import Role
 from prshots.server.domain.storage.models import QuotaHolder, QuotaUse
 from prshots.server.domain.webhooks.models import Event, Format
@@ -64,6 +64,7 @@ _REPLIES = (
     replies.Gate,
     replies.Decided,
     replies.CloseUp,
+    Check,
     QuotaUse,
     QuotaHolder,
 )

@@ -102,7 +102,7 @@ def test_snippets_on_the_setup_page_use_only_existing_commands(
         shown = {way: snippets(page, way) for way in WAYS}
         commands = [line for code in chain(*shown.values()) for line in code.splitlines()]
         commands = [line.replace(NPX, "prshots ") for line in commands if line.startswith(("prshots ", NPX))]
-        assert len(commands) == 6
+        assert len(commands) == 7
         for command in commands:
             parse_command(command)
         for way in ("GitHub Actions", "Playwright", "pytest"):

@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Locator, Page, Route, expect
 
 from support.chromium import too_wide_for_a_phone, violations
+from support.connected_project import ConnectedForge
 from support.drawn_pages import drawn_page, sha
 from support.drawn_shop import PLAIN, RED, VIEWPORT, Shop, shop_with_baselines
 from support.service import Service
@@ -19,7 +20,7 @@ pytestmark = pytest.mark.slow
 DOUBLE_PRESS_MS = 200
 """After this, the same key is a second decision."""
 
-FINISHED = "Everything is reviewed. The prshots check has passed."
+FINISHED = "Everything is reviewed. Run the job again to update the check."
 
 
 @pytest.fixture(scope="module")
@@ -170,6 +171,38 @@ def test_undo_restores_the_former_decision(page: Page, ann: Person, shop: Shop) 
     expect(bar(page)).to_contain_text("4 of 4 to review")
     expect(page.locator(".pull-facts")).to_contain_text("Waiting: 4 to review")
     wait_for(lambda: set(states(ann, shop, 3).values()), {"open", "waiting"}.__eq__)
+
+
+def test_says_what_the_forge_shows_without_a_reload(page: Page, ann: Person, service: Service) -> None:
+    with ConnectedForge() as forge, shop_with_baselines(service, ann, "connected") as shop:
+        body = {
+            "forge": "gitea",
+            "url": forge.public_url,
+            "repository": forge.repository,
+            "token": forge.token,
+        }
+        assert ann.ask("PUT", f"/projects/{shop.id}/connection", **body).status_code == 200
+        push(shop, 11)
+        page.goto(shop.page(11))
+        forge.revoke_token()
+        page.get_by_role("button", name="Approve all 4 open").click()
+        refused = "The check on the forge was not updated: Gitea refused the token"
+        expect(bar(page)).to_contain_text(f"Everything is reviewed. {refused}")
+        expect(page.get_by_text("The status was not sent")).to_be_visible()
+        page.goto(f"/projects/{shop.id}/settings")
+        lost = "The statuses of 1 pull request don.t arrive at the forge"
+        expect(page.locator("#connection")).to_contain_text(re.compile(f"{lost}.*Gitea refused the token"))
+        form = page.locator("#connection form")
+        form.get_by_label("Repository").fill(forge.repository)
+        form.get_by_label("Web address").fill(forge.public_url)
+        form.get_by_label("Forge", exact=True).select_option("gitea")
+        forge.restore_token()
+        form.get_by_label("Token").fill(forge.no_status_token)
+        form.get_by_role("button", name="Replace connection").click()
+        expect(form).to_contain_text("The token can read acme/shop but can't set commit statuses")
+        assert not too_wide_for_a_phone(page)
+        page.goto(shop.page(11))
+        expect(bar(page)).to_contain_text("Everything is reviewed. The check on the forge is green.")
 
 
 def test_a_decision_about_images_that_changed_is_refused_and_keeps_the_note(

@@ -1,6 +1,7 @@
 """The contract of every `OutboxRecords` adapter: leases, causes that come while something is sent, and results."""
 
 import asyncio
+import time
 from dataclasses import replace
 
 import pytest
@@ -16,9 +17,18 @@ from prshots.server.domain.comparison.models import (
     ShotResult,
     StoredComparison,
 )
-from prshots.server.domain.outbox.models import Attempt, Claim, Connection, DeliveryKind, FailingDelivery
+from prshots.server.domain.outbox.models import (
+    NO_CHECK,
+    Attempt,
+    Check,
+    Claim,
+    Connection,
+    DeliveryKind,
+    FailingDelivery,
+)
+from prshots.server.domain.projects.models import Project
 from support.contract_stores import Stores
-from support.stores_and_records import DAY, NOW
+from support.stores_and_records import DAY, NOW, a_project
 
 LEASE = 30
 UNTIL = NOW + LEASE
@@ -162,7 +172,10 @@ async def test_a_failed_attempt_is_shown_until_one_succeeds(here: Stores) -> Non
     await here.outbox.finish(claimed, [failed, Attempt(comment)], NOW)
     expected = FailingDelivery(PULL, STATUS, "refused", 1, NOW, NOW + 60)
     assert await here.outbox.failing(here.project.id, 10) == ([expected], 1)
-    assert await here.outbox.failing_of_pull(here.project.id, PULL) == [expected]
+    assert await here.outbox.of_pull(here.project.id, PULL) == (
+        Check("failing", ForgeKind.GITEA, "refused", "", ""),
+        [expected],
+    )
     assert await due(here, NOW + 59) == set()
 
     (status,) = (claimed := await claim(here, now=NOW + 60)).due
@@ -179,6 +192,82 @@ async def test_a_failed_attempt_is_shown_until_one_succeeds(here: Stores) -> Non
     assert (status.attempts, status.first_due_at) == (1, NOW + DAY)
     await send(here, now=NOW + DAY + LEASE)
     assert await here.outbox.failing(here.project.id, 10) == ([], 0)
+
+
+async def test_statuses_go_before_the_comments_of_other_pull_requests(here: Stores) -> None:
+    await cause(here)
+    await cause(here, NOW + 1, pr_number=8)
+    claimed = await claim(here, now=NOW + 1)
+    assert [each.kind for each in claimed.due] == [STATUS]
+    await here.outbox.finish(claimed, [Attempt(each) for each in claimed.due], NOW + 1)
+    waiting = await here.outbox.due(NOW + 1, [], 10)
+    assert [number for project, number in waiting if project == here.project.id] == [8, PULL, 8]
+    other = await here.outbox.claim(here.project.id, 8, "two", NOW + 1, UNTIL)
+    assert other
+    assert [each.kind for each in other.due] == [STATUS, COMMENT]
+    assert [each.kind for each in (await claim(here, now=NOW + 1)).due] == [COMMENT]  # the other is held
+
+
+async def test_what_was_posted_is_known_until_the_next_cause(here: Stores) -> None:
+    async def check() -> Check:
+        return (await here.outbox.of_pull(here.project.id, PULL))[0]
+
+    assert await check() == NO_CHECK
+    await cause(here)
+    assert await check() == Check("waiting", ForgeKind.GITEA, "", "", "")
+    await send(here, f"{'a' * 40} success prshots/web: Nothing\n{'a' * 40} pending prshots: app: 2 to review")
+    assert await check() == Check("sent", ForgeKind.GITEA, "", "pending", "app: 2 to review")
+    await cause(here)
+    assert (await check()).state == "waiting"
+    await send(here, "")  # nothing was compared
+    assert await check() == NO_CHECK
+
+
+async def test_closing_makes_the_comment_due_and_says_so(here: Stores) -> None:
+    await cause(here)
+    assert not (await claim(here)).is_closed
+    await here.records.close_pr(here.project.id, PULL, UNTIL, schedule=True)
+    closed = await claim(here, now=UNTIL)
+    assert ([each.kind for each in closed.due], closed.is_closed) == ([STATUS, COMMENT], True)
+    await here.outbox.finish(closed, [Attempt(each) for each in closed.due], UNTIL)
+    await here.records.close_pr(here.project.id, PULL, UNTIL + 1, schedule=True)  # the forge reports it twice
+    assert await due(here, UNTIL + DAY) == set()
+
+
+async def test_a_siblings_statuses_are_due_with_a_projects(here: Stores) -> None:
+    sibling = await connected_sibling(here)
+
+    async def of_sibling(now: int = NOW) -> list[DeliveryKind]:
+        claimed = await here.outbox.claim(sibling.id, PULL, "one", now, now + LEASE)
+        assert claimed
+        await here.outbox.finish(claimed, [Attempt(each) for each in claimed.due], now)
+        return [each.kind for each in claimed.due]
+
+    await cause(here)
+    assert await of_sibling() == [STATUS]
+    assert await of_sibling() == []
+    await here.records.close_pr(here.project.id, PULL, NOW, schedule=True, deleted_by="ann")
+    assert await of_sibling() == [STATUS]
+    await here.add()
+    await compare(here, PULL, "a" * 40)
+    assert await of_sibling() == [STATUS]
+    await here.change_project(name=f"renamed-{here.project.id}")
+    assert await of_sibling() == [STATUS]
+    await here.records.schedule(await here.of_pull(PULL), NOW)
+    await here.records.remove_images(await here.scheduled())
+    assert await here.records.remove_project(here.project.id)
+    assert await of_sibling(int(time.time()) + 1) == [STATUS]
+
+
+async def connected_sibling(here: Stores) -> Project:
+    """Add a project of the same repository that takes part in the pull request."""
+    await here.change_project(repository="https://git.example/acme/shop")
+    sibling = await here.add_project(replace(a_project(), repository="https://git.example/Acme/shop"))
+    await here.connections.put(
+        Connection(sibling.id, ForgeKind.GITEA, "https://git.example/api/v1", "acme/shop", "ann", NOW)
+    )
+    await here.add(sibling, pr_number=PULL)
+    return sibling
 
 
 async def test_another_connection_sends_everything_again(here: Stores) -> None:

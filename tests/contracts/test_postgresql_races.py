@@ -12,6 +12,7 @@ import pytest
 from sqlalchemy import Connection, text
 
 from prshots.contract.errors import UnauthorizedError
+from prshots.contract.forge_kinds import ForgeKind
 from prshots.contract.limits import Policy
 from prshots.contract.replies import ComparisonState
 from prshots.server.adapters.sql.comparison.dependent_rows import point_baselines, pointer
@@ -22,6 +23,7 @@ from prshots.server.adapters.sql.images.due import due_in, some_due
 from prshots.server.adapters.sql.images.references import add_references
 from prshots.server.adapters.sql.images.totals import add_images
 from prshots.server.adapters.sql.move.row_copies import begin_copying, page_after, replace_page
+from prshots.server.adapters.sql.outbox.causes import mark_due
 from prshots.server.domain.comparison.models import (
     ComparisonRequest,
     PlannedShot,
@@ -29,7 +31,9 @@ from prshots.server.domain.comparison.models import (
     StoredComparison,
 )
 from prshots.server.domain.images.models import BranchPlace, Image, StagedImage
-from prshots.server.domain.projects.models import LOCAL_ORGANIZATION, Role
+from prshots.server.domain.outbox.models import Attempt
+from prshots.server.domain.outbox.models import Connection as ForgeConnection
+from prshots.server.domain.projects.models import LOCAL_ORGANIZATION, Project, Role
 from support.contract_stores import ANN, Stores
 from support.engine_servers import PostgreSQL
 from support.stores_and_records import NOW, a_project, an_image, empty_database
@@ -148,6 +152,41 @@ async def test_closing_a_pull_request_and_deleting_its_images_does_not_deadlock(
     locking = partial(lock_pull, project_id=stores.project.id, pr_number=7)
     assert await after(stores, locking, removing, rest=mark) == [1]
     await stores.close()  # a session reports its statistics when it ends, if not before
+    assert deadlocks() == before
+
+
+async def test_siblings_that_mark_and_send_the_same_pull_request_do_not_deadlock(
+    postgresql: PostgreSQL, stores: Stores
+) -> None:
+    """Each project's causes mark the statuses of the other one, while both are sent."""
+
+    def deadlocks() -> object:
+        return postgresql.execute("SELECT sum(deadlocks) FROM pg_stat_database")
+
+    repository = "https://git.example/acme/shop"
+    await stores.change_project(repository=repository)
+    sibling = await stores.add_project(replace(a_project(), repository=repository))
+    both = (stores.project, sibling)
+    for project in both:
+        await stores.add(project, pr_number=7)
+        await stores.connections.put(
+            ForgeConnection(project.id, ForgeKind.GITEA, "https://x", "acme/shop", "", NOW)
+        )
+    before = deadlocks()
+
+    def mark(project: Project, connection: Connection) -> None:
+        lock_pull(connection, project.id, 7)
+        mark_due(connection, project.id, 7, NOW)
+
+    async def send(project: Project, number: int) -> None:
+        claim = await stores.outbox.claim(project.id, 7, f"{project.id} {number}"[-32:], NOW, NOW)
+        if claim:
+            await stores.outbox.finish(claim, [Attempt(each) for each in claim.due], NOW)
+
+    for number in range(40):
+        works = [stores.database.write(partial(mark, project)) for project in both]
+        await asyncio.gather(*works, *(send(project, number) for project in both))
+    await stores.close()
     assert deadlocks() == before
 
 

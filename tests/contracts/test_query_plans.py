@@ -414,7 +414,7 @@ async def review_and_send(stores: Stores) -> None:
     assert await outbox.newer_commit(BIG.id, number) is None
     assert await outbox.count_waiting() >= 200
     assert len((await outbox.failing(BIG.id, 20))[0]) == 20
-    assert await outbox.failing_of_pull(BIG.id, number)
+    assert await outbox.of_pull(BIG.id, number)
     assert await outbox.discard_old(NOW - 30 * 86_400, 50) == 50
     await stores.records.close_pr(BIG.id, number, NOW, schedule=True)
     assert await stores.records.remove_images([image.id]) == 1

@@ -173,9 +173,9 @@ class OutboxDrill:
 
         wait_until(are_all_sent, lambda: f"deliveries: {self._project.outbox()}", PATIENCE_SECONDS)
         for number, commits in self._pushed.items():
-            commit_sha, status = self._project.expected(number)
-            last = self.forge.statuses(commit_sha)[-1:]
-            if [each[:2] for each in last] != [tuple(status)[:2]]:  # each replica has a URL of its own here
+            commit_sha, statuses = self._project.expected(number)
+            last, status = self.forge.statuses(commit_sha)[-1:], statuses["prshots"]
+            if [each[:2] for each in last] != [status]:  # each replica has a URL of its own here
                 self.wrong.append(f"pull request {number}: the last status is {last} instead of {status}")
             known = {commit.sha for commit in commits}
             arrived = [each for each in self.forge.arrived if each[0] in known]

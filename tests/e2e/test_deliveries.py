@@ -53,9 +53,21 @@ def states(forge: ConnectedForge, commit_sha: str = HEAD) -> list[tuple[str, str
     return [(state, description) for state, description, _ in forge.statuses(commit_sha)]
 
 
-def approve(project: ConnectedProject, shots: list[Any]) -> None:
-    reply = project.decide(PULL, "approved", shots)
+def approve(
+    project: ConnectedProject, shots: list[Any], pr_number: int = PULL, decision: str = "approved"
+) -> None:
+    reply = project.decide(pr_number, decision, shots)
     assert reply.status_code == 200, reply.text
+
+
+def close(project: ConnectedProject) -> None:
+    with project.ci() as ci:
+        ci.post("/v1/expire", json={"pr_number": PULL}).raise_for_status()
+
+
+def check_of(project: ConnectedProject) -> Any:
+    with project.person() as person:
+        return person.get_json(f"/projects/{project.id}/pulls/{PULL}/comparison")["comparison"]["check"]
 
 
 def test_a_decision_reaches_the_forge(service: Service, forge: ConnectedForge) -> None:
@@ -123,6 +135,8 @@ def test_a_refused_token_is_shown_and_everything_arrives_after_an_outage(
     with project.person() as person:
         page = person.get_json(f"/projects/{project.id}/pulls/{PULL}/comparison")
     assert [failing["kind"] for failing in page["comparison"]["outbox"]] == ["comment", "status"]
+    assert check_of(project)["state"] == "failing"
+    assert "Gitea refused the token" in check_of(project)["error"]
     assert states(forge)[-1] == WAITING
 
     kill_supervisor(service)
@@ -145,25 +159,90 @@ def test_a_forge_that_asks_to_wait_too_long_is_given_up(service: Service, forge:
 
 
 @pytest.mark.parametrize("policy", [Policy.PR_CLOSE, Policy.MANUAL])
-def test_after_a_pull_request_closes_only_a_status_that_is_still_known_arrives(
+def test_a_closed_pull_request_gets_its_last_comment(
     service: Service, forge: ConnectedForge, policy: Policy
 ) -> None:
     project = ConnectedProject([service], forge, policy)
     shots = compared(project)
-    approve(project, shots[:1])
-    wait_for_status(project, PULL)
-    wait_until(lambda: project.outbox()["waiting"] == 0, project.outbox)
-    sent = states(forge)
+    approve(project, shots)
+    wait_until(lambda: states(forge)[-1:] == [PASSED] and forge.comments(), project.outbox)
+    close(project)
+    keeps_images = policy is Policy.MANUAL
+    wait_until(lambda: ("2 changed" in forge.comments()[0].body) is keeps_images, forge.comments)
+    wait_until(lambda: project.outbox() == {"failing": [], "waiting": 0}, project.outbox)
+    assert states(forge)[-1] == PASSED
 
+
+def test_deliveries_of_a_closed_pull_request_end(service: Service, forge: ConnectedForge) -> None:
+    project = ConnectedProject([service], forge)
+    shots = compared(project)
+    wait_for_status(project, PULL)
     forge.revoke_token()
     approve(project, shots)
-    with project.ci() as ci:
-        ci.post("/v1/expire", json={"pr_number": PULL}).raise_for_status()
-    forge.restore_token()
+    wait_until(lambda: len(project.outbox()["failing"]) == 2, project.outbox)
+    close(project)
     wait_until(lambda: project.outbox() == {"failing": [], "waiting": 0}, project.outbox)
-    keeps_images = policy is Policy.MANUAL
-    assert states(forge) == [*sent, PASSED] if keeps_images else sent
-    assert ("2 changed" in forge.comments()[0].body) is keeps_images
+    forge.restore_token()
+    assert states(forge)[-1] == WAITING
+    assert forge.comments() == []
+
+
+def test_pull_requests_that_the_forge_does_not_know_are_tried_once(
+    service: Service, forge: ConnectedForge
+) -> None:
+    project = ConnectedProject([service], forge)
+    project.upload_baselines(list(COLORS))
+    forge.unknown = {sha(str(number)): number for number in range(100, 120)}
+    for commit_sha, number in forge.unknown.items():
+        project.push(number, commit_sha, COLORS)
+        approve(project, project.compare(number, commit_sha)["shots"], number)
+    wait_until(lambda: len(project.outbox()["failing"]) == 2 * len(forge.unknown), project.outbox)
+    wait_until(lambda: project.outbox()["waiting"] == 0, project.outbox)
+    assert {each["next_at"] for each in project.outbox()["failing"]} == {None}
+    assert set(forge.refused) == {
+        (number, kind) for number in forge.unknown.values() for kind in ("issues", "statuses")
+    }
+    causes = 3  # the comparison began, it ended, somebody decided
+    assert max(forge.refused.values()) <= causes
+
+
+def test_two_projects_of_a_repository_agree_on_its_check(service: Service, forge: ConnectedForge) -> None:
+    """Each connection posts all statuses, and the last one to write has read the newest gates."""
+    web = ConnectedProject([service], forge, name="web")
+    mobile = ConnectedProject([service], forge, name="mobile")
+    shots = compared(web)
+    mobile.upload_baselines(list(COLORS))
+    mobile.push(PULL, HEAD, dict.fromkeys(COLORS, "#0060df"))
+    mobile.compare(PULL, HEAD)
+
+    def last(context: str) -> tuple[str, str]:
+        return [(state, words) for state, words, _ in forge.statuses(HEAD, context)][-1]
+
+    wait_until(lambda: web.has_arrived(PULL) and mobile.has_arrived(PULL), lambda: str(forge.statuses(HEAD)))
+    assert last("prshots") == ("pending", f"{web.name}: 2 screenshots to review")
+    assert last(f"prshots/{mobile.name}") == PASSED
+    assert last(f"prshots/{web.name}") == WAITING
+    wait_until(lambda: check_of(mobile)["state"] == "sent", lambda: check_of(mobile))
+    assert check_of(mobile) == {
+        "state": "sent",
+        "forge": "gitea",
+        "error": "",
+        "posted": "pending",
+        "description": f"{web.name}: 2 screenshots to review",
+    }
+
+    approve(web, shots)
+    wait_until(lambda: web.has_arrived(PULL) and mobile.has_arrived(PULL), lambda: str(forge.statuses(HEAD)))
+    assert {last(context) for context in ("prshots", f"prshots/{web.name}", f"prshots/{mobile.name}")} == {
+        PASSED
+    }
+    wait_until(lambda: check_of(mobile)["posted"] == "success", lambda: check_of(mobile))
+
+    approve(web, shots, decision="withdrawn")
+    wait_until(lambda: last("prshots")[0] == "pending", web.outbox)
+    with web.person() as person:  # its images are deleted, so it no longer takes part
+        person.ask("POST", f"/projects/{web.id}/pulls/{PULL}/expire").raise_for_status()
+    wait_until(lambda: last("prshots") == PASSED, mobile.outbox)
 
 
 def test_two_replicas_send_each_state_once(

@@ -19,13 +19,16 @@ import pytest
 from joserfc.jwk import RSAKey
 
 from prshots.cli.common import run_with
-from prshots.contract.errors import ForgeError, KeysError, UnreachableError
+from prshots.contract.errors import ForgeError, ForgeRefusedError, KeysError, UnreachableError
 from prshots.contract.forge_kinds import ForgeKind
+from prshots.contract.gates import CommitStatus
+from prshots.contract.replies import CommitState
 from prshots.forges import deadline, forge_api
 from prshots.forges.deadline import closing_at_deadline, deadline_after
 from prshots.forges.gitea import Gitea
 from prshots.server import wiring
-from prshots.server.adapters.forges import public_addresses
+from prshots.server.adapters.forges import delivery, public_addresses
+from prshots.server.adapters.forges.delivery import Deliveries
 from prshots.server.adapters.forges.forge_opener import ForgeOpener
 from prshots.server.adapters.forges.github_app import PERMISSIONS, GitHubApp
 from prshots.server.adapters.forges.public_addresses import PublicTransport
@@ -38,6 +41,8 @@ from prshots.server.doctor import State, connections
 from prshots.server.doctor.connections import check_app, check_connections
 from prshots.server.domain.outbox.models import Connection
 from prshots.server.wiring.forges import open_forges
+from support.forges.bitbucket_look_alike import BitbucketLookAlike
+from support.forges.forge_places import forge_at
 from support.forges.gitea_look_alike import GiteaLookAlike
 from support.forges.gitlab_look_alike import GitLabLookAlike
 from support.forges.look_alikes import GitHubLookAlike
@@ -149,7 +154,10 @@ class TestConnecting:
         assert owner.get_json(path) == {"connection": None}
         made = connect(owner, project, **of_gitea(gitea) | {"token": token})
         assert made.status_code == 200, made.text
-        assert gitea.requests[-1] == "GET /api/v1/repos/acme/shop"
+        assert gitea.requests[-2:] == [
+            "GET /api/v1/repos/acme/shop",
+            f"POST /api/v1/repos/acme/shop/statuses/{gitea.unknown_commit}",  # a commit that doesn't exist
+        ]
         shown = made.json()["connection"]
         created_by, created_at = owner.get_json("/me")["user"]["login"], shown.pop("created_at")
         assert created_at > 1_700_000_000
@@ -179,7 +187,31 @@ class TestConnecting:
         with GitLabLookAlike() as gitlab:
             place = {"forge": "gitlab", "url": f"{gitlab.public_url}/", "repository": gitlab.repository}
             assert connect(owner, project, **place, token=gitlab.token).status_code == 200
-            assert gitlab.requests == ["GET /api/v4/projects/acme%2Fshop"]
+            assert [line.split()[0] for line in gitlab.requests] == ["GET", "POST"]
+            assert gitlab.pipelines.external_jobs == []
+        with BitbucketLookAlike() as bitbucket, forge_at(bitbucket) as forge:  # has only one address
+            forge.check()
+
+    def test_a_token_that_cannot_set_statuses_is_refused(
+        self, owner: Person, project: str, gitea: GiteaLookAlike, github: GitHubLookAlike
+    ) -> None:
+        needs = "can't set commit statuses: token does not have at least one of required scope(s)"
+        assert needs in refusal(connect(owner, project, **of_gitea(gitea) | {"token": gitea.no_status_token}))
+        of_github = {"forge": "github", "url": github.url, "repository": github.repository}
+        for token, why in (
+            (github.no_status_token, "Resource not accessible by integration"),
+            (github.no_scope_token, "Not Found"),  # of a classic token
+        ):
+            said = refusal(connect(owner, project, **of_github, token=token))
+            assert f"can read octocat/shop but can't set commit statuses: {why}. In GitHub Actions" in said
+        for look_alike in (GitLabLookAlike(), BitbucketLookAlike()):
+            with (
+                look_alike,
+                forge_at(look_alike, look_alike.no_status_token) as forge,
+                pytest.raises(ForgeRefusedError, match=r"can't set commit statuses: .* needs"),
+            ):
+                forge.check()
+        assert owner.get_json(f"/projects/{project}/connection") == {"connection": None}
 
     @pytest.mark.parametrize(
         ("changes", "words"),
@@ -466,6 +498,21 @@ class TestGitHubApp:
         assert "secret-pem" not in done.stderr
 
 
+class TestBudget:
+    async def test_a_connection_that_used_up_its_requests_waits(
+        self, shop: Service, gitea: GiteaLookAlike, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        with ThreadPoolExecutor(1) as thread:  # commands run their own event loop
+            connection = thread.submit(store, shop, gitea).result()
+        monkeypatch.setattr(delivery, "REQUESTS_PER_HOUR", 3)
+        deliveries, status = Deliveries(forges_of(shop)), CommitStatus(CommitState.SUCCESS, "", "")
+        for used_up in ([], [], [], [], [connection.project_id]):
+            assert list(deliveries.exhausted()) == used_up
+            await deliveries.set_status(connection, 11, secrets.token_hex(20), status, 10)
+        deliveries._requests._clock = lambda: time.monotonic() + 3600
+        assert list(deliveries.exhausted()) == []
+
+
 class TestDoctor:
     async def test_reports_connections_that_do_not_work(
         self, shop: Service, gitea: GiteaLookAlike, monkeypatch: pytest.MonkeyPatch
@@ -481,6 +528,9 @@ class TestDoctor:
             thread.submit(store, shop, gitea).result()
             assert await report() == ["ok every connection to a forge works: 1"]
             thread.submit(shop.run, "project", "create", "web").result()
+            thread.submit(store, shop, gitea, "web", gitea.no_status_token).result()
+            (found,) = await report()
+            assert "problem project 'web', acme/shop: the token can read acme/shop but can't set" in found
             thread.submit(store, shop, gitea, "web", "t0ken-that-was-revoked").result()
             (found,) = await report()
             assert found.startswith("problem project 'web', acme/shop: ")

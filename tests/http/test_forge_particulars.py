@@ -84,6 +84,13 @@ def test_gitea_token_without_read_user_scope_is_refused_and_posts_nothing(gitea:
     assert [comment.body for comment in gitea.comments()] == ["<!-- svc:pr-11 -->\nby hand"]
 
 
+def test_gitea_pull_request_that_does_not_exist_is_not_found(gitea: GiteaLookAlike) -> None:
+    """Its comments are a 500, which would be tried again."""
+    with forge_at(gitea) as forge, pytest.raises(NotFoundError) as missing:
+        list(forge.comments(12))
+    assert missing.value.is_final
+
+
 def test_gitea_comment_on_a_locked_conversation_is_refused(gitea: GiteaLookAlike) -> None:
     gitea.locked = True
     with forge_at(gitea, gitea.outsider_token) as forge, pytest.raises(ForgeRefusedError, match="locked"):

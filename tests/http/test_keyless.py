@@ -284,6 +284,37 @@ def test_token_of_a_pull_request_works_for_it_only(world: World) -> None:
         assert client.post("/v1/expire", json={"pr_number": 7}).status_code == 200
 
 
+def test_a_job_sets_only_the_repository_that_its_trust_names(world: World) -> None:
+    """Links lead there, and four eyes compares logins at its forge."""
+    trust_id = world.trust()
+    named = f"https://github.com/{world.repository}"
+    with world.job(ref="refs/pull/7/merge") as client:
+        upload(client, pr_number="7")
+        others = ("https://github.com/octo/other", "https://github.com/octo", f"{named}/sub", f"{named}*")
+        for repository in (*others, named, "https://github.com/octo/late"):
+            described = {"pr_number": 7, "repository": repository, "title": repository}
+            assert client.post("/v1/pull", json=described).status_code == 200
+            shown = world.person.get_json(f"/projects/{world.project_id}/pulls/7")
+            assert shown["title"] == repository
+            stored = world.person.get_json(f"/projects/{world.project_id}")["repository"]
+            assert stored == ("" if repository in others else named)
+    (entry,) = changes_in_the_log(world)
+    assert (entry["details"], entry["actor"]["kind"]) == ({"repository": f" → {named}"}, "token")
+
+    with world.service.client(world.person.token(world.person.project())) as client:
+        upload(client, pr_number="7")
+        assert client.post("/v1/pull", json={"pr_number": 8, "repository": named}).status_code == 404
+        assert client.post("/v1/pull", json={"pr_number": 7, "repository": named}).status_code == 200
+    assert [each["details"] for each in changes_in_the_log(world)] == [entry["details"]] * 2
+    assert trust_id
+
+
+def changes_in_the_log(world: World) -> list[dict[str, Any]]:
+    path = f"/organizations/{world.person.organization_id}/audit?action=project.changed"
+    entries: list[dict[str, Any]] = world.person.get_json(path)["entries"]
+    return entries
+
+
 PUSH_TO_MAIN = {"ref": "refs/heads/main", "event_name": "push"}
 PUSH_TO_FIX = {"ref": "refs/heads/fix", "event_name": "push"}
 PULL_REQUEST_7 = {"ref": "refs/pull/7/merge", "event_name": "pull_request"}

@@ -5,6 +5,7 @@ import hashlib
 import re
 import secrets
 import time
+from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -12,9 +13,7 @@ from typing import Any
 import httpx
 
 from prshots.contract.forge_kinds import ForgeKind
-from prshots.contract.gates import CommitStatus, status_of
 from prshots.contract.limits import Policy
-from prshots.contract.replies import Gate, GateState
 from prshots.server.adapters.forges.token_encryption import encrypt
 from prshots.server.adapters.sql.outbox.connections import SqlConnections
 from prshots.server.adapters.sql.people import SqlPeople
@@ -41,7 +40,13 @@ class ConnectedForge(GiteaLookAlike):
     def __init__(self) -> None:
         super().__init__()
         self.arrived: list[tuple[str, str, str]] = []
-        """Commit, state and description of every status, in order of arrival."""
+        """Commit, state and description of every status `prshots`, in order of arrival."""
+
+        self.unknown: dict[str, int] = {}
+        """Pull requests that don't exist, by their commit."""
+
+        self.refused: Counter[tuple[int, str]] = Counter()
+        """How many requests there were for each of them, by kind."""
 
         self.retry_after = ""
         """If set, the forge answers nothing else."""
@@ -49,13 +54,20 @@ class ConnectedForge(GiteaLookAlike):
     def answer(self, asked: Asked) -> Answer:
         if self.retry_after:
             return Answer(429, {}, {"Retry-After": self.retry_after})
+        if (number := self._unknown(asked.path)) is not None:
+            self.refused[number, asked.path.split("/")[4]] += 1
+            return Answer(404, self.shape("not_found"))
         if found := re.search(r"/issues/(\d+)/comments", asked.path):
             self.pr_number = int(found[1])  # all share one list: the marker tells their comments apart
         answer = super().answer(asked)
-        if answer.status == 201 and "/statuses/" in asked.path:
+        if answer.status == 201 and "/statuses/" in asked.path and asked.body["context"] == "prshots":
             commit_sha = asked.path.rpartition("/")[2]
             self.arrived.append((commit_sha, asked.body["state"], asked.body["description"]))
         return answer
+
+    def _unknown(self, path: str) -> int | None:
+        name = path.split("/")[5] if path.count("/") >= 5 else ""
+        return int(name) if name in set(map(str, self.unknown.values())) else self.unknown.get(name)
 
     def revoke_token(self) -> None:
         self._revoked = self.accounts.pop(self.token)
@@ -68,19 +80,26 @@ class ConnectedProject:
     """Calls the replicas in turn, each time with a new connection: any of their workers may answer."""
 
     def __init__(
-        self, replicas: Sequence[Service], forge: ConnectedForge, policy: Policy = Policy.PR_CLOSE
+        self,
+        replicas: Sequence[Service],
+        forge: ConnectedForge,
+        policy: Policy = Policy.PR_CLOSE,
+        *,
+        name: str = "connected",
     ) -> None:
-        self.replicas, self.forge = replicas, forge
+        """`name` is the beginning of the project's name. Projects with a forge in common are siblings."""
+        self.replicas, self.forge, self.name = replicas, forge, f"{name}-{secrets.token_hex(4)}"
         with ThreadPoolExecutor(1) as thread:
             thread.submit(asyncio.run, self._set_up(policy)).result()
 
     async def _set_up(self, policy: Policy) -> None:
         settings, now = self.replicas[0].parsed_settings, int(time.time())
-        name, secret = f"connected-{secrets.token_hex(4)}", secrets.token_urlsafe(32)
+        name, secret = self.name, secrets.token_urlsafe(32)
         user = User(secrets.token_hex(8), "github", name, name, "Ann", "", now)
         async with use_database(settings) as database:
             accounts, people = projects_in(database), SqlPeople(database)
             project = await accounts.create_project(name, policy)
+            await accounts.change_project(project, repository=f"{self.forge.public_url}/acme/shop")
             self.id, self.token = project.id, (await accounts.create_token(project, ""))[1]
             plain = Connection(project.id, ForgeKind.GITEA, self.forge.url, self.forge.repository, "", now)
             connection = encrypt(plain, self.forge.token, existing_keys(settings).ring())
@@ -131,16 +150,21 @@ class ConnectedProject:
             path = f"/projects/{self.id}/pulls/{pr_number}/decisions"
             return person.ask("POST", path, decision=decision, pairs=pairs)
 
-    def expected(self, pr_number: int) -> tuple[str, CommitStatus]:
-        """Return the newest compared commit and the status that it should have."""
+    def expected(self, pr_number: int) -> tuple[str, dict[str, tuple[str, str]]]:
+        """Return the newest compared commit, and the state and description of each status that it should have."""
         found = self.latest(pr_number)
-        gate = Gate(**found["gate"] | {"state": GateState(found["gate"]["state"])})
-        return found["commit_sha"], status_of(gate, found["dashboard_url"])
+        statuses = found["gate"]["statuses"]
+        return found["commit_sha"], {
+            each["context"]: (each["state"], each["description"]) for each in statuses
+        }
 
     def has_arrived(self, pr_number: int) -> bool:
-        """Tell whether the newest commit's last status is the one that it should have."""
-        commit_sha, status = self.expected(pr_number)
-        return self.forge.statuses(commit_sha)[-1:] == [tuple(status)]
+        """Tell whether the newest commit's last statuses are those that it should have."""
+        commit_sha, expected = self.expected(pr_number)
+        return all(
+            [each[:2] for each in self.forge.statuses(commit_sha, context)[-1:]] == [status]
+            for context, status in expected.items()
+        )
 
     def outbox(self) -> Any:
         with self.person() as person:

@@ -16,11 +16,12 @@ class PrshotsError(Exception):
 
     `count_request` is set if the error is part of an outage, which has its own line in the log. Call it for
     each request that fails with the error, instead of logging another line. `retry_after` is how many seconds
-    the other side asked us to wait, or 0.
+    the other side asked us to wait, or 0. `is_final` means that no retry can help.
     """
 
     count_request: Callable[[], None] | None = None
     retry_after = 0.0
+    is_final = False
 
 
 class SettingsError(PrshotsError):
@@ -117,6 +118,8 @@ class ProjectUnclearError(ExchangeRefusedError):
 
 class NotFoundError(PrshotsError):
     """The object doesn't exist, or belongs to someone else."""
+
+    is_final = True
 
 
 class KeysError(SettingsError):
@@ -227,6 +230,10 @@ class WrongAddressError(CallError):
 
 class ForgeError(CallError):
     """The forge (GitHub, GitLab, …) failed."""
+
+    def __init__(self, words: str = "", *, is_final: bool = False) -> None:
+        super().__init__(words)
+        self.is_final = is_final
 
 
 class ForgeRefusedError(ForgeError):

@@ -45,7 +45,3 @@ def describe_gate(gate: Gate) -> str:
 def commit_state(gate: Gate) -> CommitState:
     """Return the state of the commit status. A blocked gate never succeeds: it fails or waits."""
     return CommitState.FAILURE if gate.reason == ComparisonState.FAILED else _STATES[gate.state]
-
-
-def status_of(gate: Gate, url: str) -> CommitStatus:
-    return CommitStatus(commit_state(gate), describe_gate(gate), url)

@@ -86,6 +86,9 @@ class Forge(ABC):
     """How our comment is marked on this forge. The marker is invisible, so it depends on the forge's
     markdown."""
 
+    _hides_permissions: ClassVar[bool] = False
+    """Whether the forge answers "Not Found" if the token lacks a permission."""
+
     _pulls_name: ClassVar[str] = "pulls"
     _editing: ClassVar[tuple[str, str]] = "PATCH", "body"
     """The method that changes a pull request, and the field with its description."""
@@ -107,9 +110,24 @@ class Forge(ABC):
     def close(self) -> None:
         self._api.close()
 
+    @property
+    def requests(self) -> int:
+        """How many requests were sent."""
+        return self._api.requests
+
     def check(self) -> None:
-        """Raise NotFoundError if the token can't read the repository."""
+        """Raise NotFoundError or ForgeRefusedError if the token can't read the repository or set statuses.
+
+        This tries to set the status of a commit that doesn't exist, so it changes nothing.
+        """
         self._api.call("GET", self._path_of(self._repository))
+        path, body = self._status_request("0" * 40, CommitStatus(CommitState.PENDING, "", ""))
+        reply = self._api.reply("POST", path, json=body, tries=1)
+        status, why = reply.status_code, error_message(reply)
+        is_hidden = self._hides_permissions and status == httpx.codes.NOT_FOUND and why == "Not Found"
+        if status == httpx.codes.FORBIDDEN or is_hidden:
+            can = f"the token can read {self._repository} but can't set commit statuses"
+            raise ForgeRefusedError(f"{can}: {why}. {self.needs}")
 
     def marker(self, pr_number: int) -> str:
         """Return the first line of our comment."""
@@ -202,10 +220,13 @@ class Forge(ABC):
         reply = self._api.reply("POST", path, json=body)
         why = error_message(reply)
         if reply.status_code in (httpx.codes.BAD_REQUEST, httpx.codes.UNPROCESSABLE_ENTITY):
-            raise ForgeError(message("forge_rejects_status", forge=self.label, why=why))
+            has_no_commit = reply.status_code == httpx.codes.UNPROCESSABLE_ENTITY  # GitHub
+            words = message("forge_rejects_status", forge=self.label, why=why)
+            raise ForgeError(words, is_final=has_no_commit)
         if reply.status_code == httpx.codes.NOT_FOUND:  # also if the token lacks a permission
             where = {"forge": self.label, "path": reply.url.path}
-            raise ForgeRefusedError(message("forge_has_no_commit", why=why, needs=self.needs, **where))
+            words = message("forge_has_no_commit", why=why, needs=self.needs, **where)
+            raise ForgeRefusedError(words, is_final=True)
         made = self._api.value(reply)
         if not isinstance(made, dict) or context not in made.values():
             raise self._unlike("commit status")

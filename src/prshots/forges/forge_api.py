@@ -9,7 +9,7 @@ import httpx
 from prshots.contract.errors import ForgeError, ForgeRefusedError, NotFoundError
 from prshots.contract.redaction import HIDDEN, redact_briefly
 from prshots.contract.statements import called, message
-from prshots.forges.sender import OnWait, Sender, json_object, origin
+from prshots.forges.sender import TRIES, OnWait, Sender, json_object, origin
 
 TIMEOUT_SECONDS = 30.0
 MAX_PAGES = 1000
@@ -32,6 +32,7 @@ class ForgeApi:
     ) -> None:
         self.label = label
         self._needs = needs
+        self.requests = 0
         self._client = httpx.Client(
             base_url=url,
             headers={"User-Agent": "prshots", "Accept": "application/json", **headers},
@@ -47,15 +48,16 @@ class ForgeApi:
 
     def _stay_here(self, request: httpx.Request) -> None:
         """Keep our token on this host. On a redirect, httpx removes some headers, but not all."""
+        self.requests += 1
         if origin(request.url) != (here := origin(self._client.base_url)):
             raise ForgeError(
                 f"{self.label} at {here} redirects to {origin(request.url)}, which does not get our token: "
                 f"if its API is there, set {called('--forge-url')} to that address"
             )
 
-    def reply(self, method: str, path: str, **request: Any) -> httpx.Response:  # noqa: ANN401 - httpx's options
+    def reply(self, method: str, path: str, *, tries: int = TRIES, **request: Any) -> httpx.Response:  # noqa: ANN401 - httpx's options
         """Return the reply, regardless of its status. `path` may also be a full address."""
-        return self._sender.send(lambda: self._client.build_request(method, path, **request))
+        return self._sender.send(lambda: self._client.build_request(method, path, **request), tries=tries)
 
     def call(self, method: str, path: str, **request: Any) -> Any:  # noqa: ANN401 - any JSON value
         """Return the JSON of the reply. Raises NotFoundError, ForgeError."""

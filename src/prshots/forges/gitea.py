@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
+from prshots.contract.errors import ForgeError
 from prshots.forges.forge import Comment, IssueForge, review_state
 from prshots.forges.forge_api import text_at
 
@@ -27,7 +28,11 @@ class Gitea(IssueForge):
     def comments(self, pr_number: int) -> Iterator[Comment]:
         # Neither paginates here: all comments come in one reply, oldest first. If pages are added one day,
         # they will be linked as in the other lists.
-        return map(self._comment, self._api.entries(self._comments(pr_number), {}))
+        try:
+            yield from map(self._comment, self._api.entries(self._comments(pr_number), {}))
+        except ForgeError:
+            self._pull(pr_number)  # if there is no such pull request, comments are a 500, and this is a 404
+            raise
 
     def _described(self, pr_number: int) -> str:
         return f"{self._path_of(self._repository)}/issues/{pr_number}"  # the same scope as the comment

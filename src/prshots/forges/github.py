@@ -24,6 +24,7 @@ class GitHub(IssueForge):
     label = "GitHub"
     max_characters = 65_536
     max_description = 140
+    _hides_permissions = True
     needs = (
         "In GitHub Actions, the job needs `permissions: pull-requests: write` for the comment and "
         "`statuses: write` for the commit status. Elsewhere, use a token that may write pull requests and "
@@ -104,7 +105,8 @@ class GitHub(IssueForge):
     def _no_pull_request(self, pr_number: int) -> ForgeError:
         return ForgeError(
             f"GitHub has no pull request {pr_number} in {self._repository}, or the repository is private and "
-            "the token may not read it"
+            "the token may not read it",
+            is_final=True,
         )
 
 

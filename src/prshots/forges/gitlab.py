@@ -79,7 +79,8 @@ class GitLab(Forge):
 
     def _explain(self, error: ForgeError, context: str) -> ForgeError:
         if "References for commit" in str(error):
-            return ForgeRefusedError(message("gitlab_has_no_pipeline", project=self._repository))
+            words = message("gitlab_has_no_pipeline", project=self._repository)
+            return ForgeRefusedError(words, is_final=True)
         if "already been taken" in str(error):
             return ForgeError(message("gitlab_job_has_status_name", name=context))
         return error

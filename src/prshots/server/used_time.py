@@ -1,4 +1,4 @@
-"""How long each owner has used something lately, so that others can go first."""
+"""How long or how often each owner has used something lately, so that others can go first."""
 
 import math
 import time
@@ -6,15 +6,13 @@ from collections.abc import Callable
 
 from prshots.server.bounded_cache import BoundedCache
 
-HALF_LIFE_SECONDS = 60.0
-"""After this long, time that was used counts half."""
-
 REMEMBERED_OWNERS = 10_000
 
 
 class UsedTime:
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
+    def __init__(self, clock: Callable[[], float] = time.monotonic, half_life: float = 60.0) -> None:
+        """After the half-life in seconds, time that was used counts half."""
+        self._clock, self._half_life = clock, half_life
         self._used: BoundedCache[str, tuple[float, float]] = BoundedCache(REMEMBERED_OWNERS)
 
     def add(self, owner: str, seconds: float) -> None:
@@ -22,7 +20,7 @@ class UsedTime:
 
     def seconds_of(self, owner: str) -> float:
         seconds, at = self._used.get(owner) or (0.0, 0.0)
-        return seconds * math.exp2((at - self._clock()) / HALF_LIFE_SECONDS)
+        return seconds * math.exp2((at - self._clock()) / self._half_life)
 
     def above(self, seconds: float) -> set[str]:
         """Return the owners that have used more than this."""

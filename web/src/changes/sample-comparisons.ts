@@ -36,6 +36,7 @@ export const comparison = (some: Partial<Comparison> = {}): Comparison => ({
   missing: 0,
   groups: [],
   gate: { state: "passed", open: 0, reason: "" },
+  check: { state: "none", forge: null, error: "", posted: "", description: "" },
   blocked: "",
   unreadable: "",
   outdated_notes: [],

@@ -506,6 +506,16 @@ export interface ProjectDeletion {
   remaining: number;
 }
 
+/** The pull request's status `prshots` on its forge, if the connection posts it. */
+export interface Check {
+  state: "none" | "sent" | "waiting" | "failing";
+  forge: ForgeKind | null;
+  error: string;
+  /** The state that was sent: success, pending or failure. */
+  posted: string;
+  description: string;
+}
+
 export interface PullRequest {
   pr_number: number;
   images: number;
@@ -621,6 +631,7 @@ export interface Comparison extends ComparisonSummary {
   /** In the order to review them. */
   groups: ShotGroup[];
   gate: Gate;
+  check: Check;
   /** Why the gate is blocked, in one line of plain text. Otherwise empty. */
   blocked: string;
   /** Which shots could not be compared and keep the gate blocked, and what to do. Otherwise empty. */

@@ -6,6 +6,7 @@ import { shotId } from "../gallery/shot-key";
 import { formatCount, formatNumber } from "../lib/format";
 import type { Gate } from "../lib/types";
 import { BlockedIcon, Button, Menu, MoreIcon } from "../ui";
+import { describeCheck } from "./check";
 import { ReviewLabel } from "./review-label";
 import {
   countReviews,
@@ -181,6 +182,7 @@ export function DecideButtons({
 
 function Left({ desk, gate, blocked }: Pick<Props, "desk" | "gate" | "blocked">) {
   const counts = countReviews(desk.shots);
+  const isDone = gate.state === "passed" && counts.total > 0 && counts.open + counts.rejected === 0;
   return (
     <p class="review-left" role="status">
       {blocked && (
@@ -190,6 +192,7 @@ function Left({ desk, gate, blocked }: Pick<Props, "desk" | "gate" | "blocked">)
       )}
       {counts.total > 0 && <meter aria-hidden="true" max={counts.total} value={counts.total - counts.open} />}
       {describeLeft(gate, counts)}
+      {isDone && desk.check && ` ${describeCheck(desk.check)}`}
       {!desk.canDecide && <span class="quiet"> Only reviewers can decide.</span>}
     </p>
   );

@@ -38,9 +38,7 @@ test("says what is left, and what to do at the end", () => {
   expect(words([shot("a", "rejected"), shot("b", "approved")], { state: "rejected" })).toBe(
     "1 screenshot rejected: push a fix.",
   );
-  expect(words([shot("a", "approved")], { state: "passed" })).toBe(
-    "Everything is reviewed. The prshots check has passed.",
-  );
+  expect(words([shot("a", "approved")], { state: "passed" })).toBe("Everything is reviewed.");
   expect(words([shot("a", "approved")], { state: "blocked", reason: "incomplete" })).toBe("");
   expect(words(unneeded, { state: "passed" })).toBe("");
 });

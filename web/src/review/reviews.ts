@@ -113,5 +113,5 @@ export function describeLeft(gate: Gate, { open, rejected, total }: ReturnType<t
   if (rejected > 0) return `${formatCount(rejected, "screenshot")} rejected: push a fix.`;
   if (gate.state === "blocked") return "";
   if (total === 0) return "";
-  return `Everything is reviewed. ${gate.state === "passed" ? "The prshots check has passed." : "Saving…"}`;
+  return gate.state === "passed" ? "Everything is reviewed." : "Everything is reviewed. Saving…";
 }

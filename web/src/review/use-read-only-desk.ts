@@ -9,6 +9,7 @@ export const useReadOnlyDesk = ({ shots }: Comparison): ReviewDesk =>
     () => ({
       shots: shotsWithVerdict(shots),
       canDecide: false,
+      check: null,
       decide: () => null,
       undo: null,
       problem: null,

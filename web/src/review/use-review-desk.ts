@@ -4,7 +4,7 @@ import { type ShotWithVerdict, shotsWithVerdict } from "../changes/verdicts";
 import { shotId } from "../gallery/shot-key";
 import { ApiError, send } from "../lib/api";
 import { useMe } from "../lib/me";
-import type { Comparison, Decided, Review } from "../lib/types";
+import type { Check, Comparison, Decided, Review } from "../lib/types";
 import type { PullUrls } from "../pull/urls";
 import { isDecidable, NO_NOTE, type Note, pairId, pairOf, type Step, undoSteps } from "./reviews";
 
@@ -15,6 +15,8 @@ export interface ReviewDesk {
   /** The comparison’s shots, with the decisions that are still being sent. */
   shots: ShotWithVerdict[];
   canDecide: boolean;
+  /** null for people without an account. */
+  check: Check | null;
   /** Resolves to whether it was recorded. null: there was nothing to decide. */
   decide(shots: ShotWithVerdict[], decision: "approved" | "rejected", note?: Note): Promise<boolean> | null;
   /** Takes the last decision back, and returns the first shot it was about. */
@@ -121,6 +123,7 @@ export function useReviewDesk(
   return {
     shots,
     canDecide,
+    check: comparison.check,
     decide,
     undo: last ? undo : null,
     problem,

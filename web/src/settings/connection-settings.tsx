@@ -162,9 +162,15 @@ function ConnectForm({ path, repository, isConnected, onSaved }: ConnectFormProp
 function Deliveries({ projectId }: { projectId: string }) {
   const { data } = useLive<Outbox>(`/projects/${projectId}/outbox`);
   if (!data || data.failing.length + data.waiting === 0) return null;
+  const statuses = data.failing.filter(({ kind }) => kind === "status").length;
   return (
     <div>
       <h3 class="row-title">Waiting to be sent: {data.waiting}</h3>
+      {statuses > 0 && (
+        <p class="field-error">
+          The statuses of {formatCount(statuses, "pull request")} don’t arrive at the forge.
+        </p>
+      )}
       <ul class="rows">
         {data.failing.map(({ pr_number, kind, error, attempts, first_due_at, next_at }) => (
           <li key={`${pr_number} ${kind}`} class="row">

@@ -83,6 +83,18 @@ it.each(["github", "playwright", "pytest"] as const)("uploads baselines with %s"
   expect(code(way, "keyless")).toContain("on:\n  push:\n    branches: [main]");
 });
 
+it.each(WAYS)("sets the check with $label", ({ id }) => {
+  const gates = { github: "gate: true", gitlab: "gate: true", curl: "/v1/gate?pr_number=1" } as Partial<
+    Record<Way, string>
+  >;
+  for (const access of ["token", "keyless"] as const) {
+    expect(code(id, access)).toContain(gates[id] ?? " gate");
+    expect(code(id, access).includes("statuses: write")).toBe(
+      ["github", "playwright", "pytest"].includes(id),
+    );
+  }
+});
+
 it("uploads baselines with GitLab", () => {
   expect(code("gitlab", "token")).toContain("- if: $CI_COMMIT_BRANCH == $CI_DEFAULT_BRANCH\n");
 });

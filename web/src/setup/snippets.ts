@@ -81,7 +81,8 @@ variables:
 function permissions(access: Access): string {
   return `permissions:
   contents: read
-  pull-requests: write${access === "keyless" ? "\n  id-token: write" : ""}`;
+  pull-requests: write
+  statuses: write${access === "keyless" ? "\n  id-token: write" : ""}`;
 }
 
 function idTokens(baseUrl: string): string {
@@ -95,7 +96,7 @@ function githubSnippets(setup: Setup): Snippet[] {
     {
       title: "Add a workflow",
       about:
-        "Uploads the screenshots, compares them with the base branch, keeps one comment up to date, and deletes the images when the pull request closes. A push to main uploads the baselines to compare with: if your default branch has another name, change it here. Pull requests from forks get no secrets and no ID tokens, so they upload nothing.",
+        "Uploads the screenshots, compares them with the base branch, keeps one comment up to date, sets the check prshots, and deletes the images when the pull request closes. A push to main uploads the baselines to compare with: if your default branch has another name, change it here. Pull requests from forks get no secrets and no ID tokens, so they upload nothing.",
       file: ".github/workflows/screenshots.yml",
       code: screenshotsWorkflow(setup),
     },
@@ -110,23 +111,28 @@ export function screenshotsWorkflow(setup: Setup): string {
         if: \${{ !cancelled() }}
         with:
 ${actionInputs(setup)}
-          paths: screenshots`;
+          paths: screenshots
+          gate: true`;
   return githubWorkflow("Screenshots", setup, steps);
 }
 
 /** For clients that upload while the tests run: the action only handles closed pull requests. */
-function githubTestsSnippet(setup: Setup, commands: string[]): Snippet {
+function githubTestsSnippet(setup: Setup, commands: string[], gate: string): Snippet {
   const access =
     setup.access === "token"
       ? `PRSHOTS_TOKEN: ${SECRET}`
       : `PRSHOTS_PROJECT: ${yamlWord(referenceTo(setup.project))}`;
+  const variables = `        env:
+          PRSHOTS_URL: ${setup.baseUrl}
+          ${access}
+          GITHUB_TOKEN: \${{ github.token }}`;
   const steps = `      - run: |
 ${commands.map((command) => `          ${command}`).join("\n")}
         if: github.event.action != 'closed'
-        env:
-          PRSHOTS_URL: ${setup.baseUrl}
-          ${access}
-          GITHUB_TOKEN: \${{ github.token }}
+${variables}
+      - run: ${gate}   # sets the check
+        if: \${{ !cancelled() && github.event.action != 'closed' }}
+${variables}
       - uses: prshots/prshots@v${VERSION}
         if: github.event.action == 'closed'
         with:
@@ -134,7 +140,7 @@ ${actionInputs(setup)}`;
   return {
     title: "Run it on GitHub",
     about:
-      "Runs the tests, posts the comment when they finish, and deletes the images when the pull request closes. A push to main uploads the baselines to compare with: if your default branch has another name, change it here.",
+      "Runs the tests, posts the comment when they finish, sets the check prshots, and deletes the images when the pull request closes. A push to main uploads the baselines to compare with: if your default branch has another name, change it here.",
     file: ".github/workflows/tests.yml",
     code: githubWorkflow("Tests", setup, steps),
   };
@@ -180,13 +186,14 @@ function gitlabSnippets({ baseUrl, access, project }: Setup): Snippet[] {
   return [
     {
       title: "Add an include",
-      about: `Uploads the screenshots, compares them with the target branch, keeps one comment up to date, and deletes the images when the merge request is merged or closed. Pipelines of the default branch upload the baselines to compare with. ${variables} GITLAB_TOKEN is a project access token with the api scope; it writes the comment.`,
+      about: `Uploads the screenshots, compares them with the target branch, keeps one comment up to date, sets the check prshots, and deletes the images when the merge request is merged or closed. Pipelines of the default branch upload the baselines to compare with. ${variables} GITLAB_TOKEN is a project access token with the api scope and the role Developer; it writes the comment and sets the check.`,
       file: ".gitlab-ci.yml",
       code: `include:
   - remote: https://raw.githubusercontent.com/prshots/prshots/v${VERSION}/templates/prshots.yml
     inputs:
       url: ${baseUrl}${named}
       paths: screenshots
+      gate: true
 
 screenshots:
   stage: test
@@ -224,7 +231,11 @@ export default defineConfig({
   use: { screenshot: "on" },
 });`,
     },
-    githubTestsSnippet(setup, ["npm ci", "npx playwright install --with-deps", "npx playwright test"]),
+    githubTestsSnippet(
+      setup,
+      ["npm ci", "npx playwright install --with-deps", "npx playwright test"],
+      `npx --yes prshots@${VERSION} gate`,
+    ),
   ];
 }
 
@@ -238,11 +249,15 @@ function pytestSnippets(setup: Setup): Snippet[] {
     page.goto("http://localhost:8000/cart")
     shot(page, name="checkout/cart")`,
     },
-    githubTestsSnippet(setup, [
-      `pip install . pytest-playwright 'prshots[pytest]==${VERSION}'`,
-      "playwright install --with-deps chromium",
-      "pytest --prshots-post",
-    ]),
+    githubTestsSnippet(
+      setup,
+      [
+        `pip install . pytest-playwright 'prshots[pytest]==${VERSION}'`,
+        "playwright install --with-deps chromium",
+        "pytest --prshots-post",
+      ],
+      "prshots gate",
+    ),
   ];
 }
 
@@ -252,10 +267,11 @@ function commandSnippets({ baseUrl, access, project }: Setup): Snippet[] {
   return [
     {
       title: "Upload in a CI job",
-      about: `Uploads and compares a pull request’s screenshots. On the default branch, it uploads them as baselines, so run the job there too. Detects the pull request and commit in GitHub, Gitea and Forgejo Actions, GitLab, Bitbucket, CircleCI, Buildkite, Jenkins, Azure and Woodpecker. ${NEEDS[access]} To write the comment, it needs a token for the forge, such as GITHUB_TOKEN. Without Node, use the Python client: pip install prshots==${VERSION}.`,
+      about: `Uploads and compares a pull request’s screenshots. On the default branch, it uploads them as baselines, so run the job there too. Detects the pull request and commit in GitHub, Gitea and Forgejo Actions, GitLab, Bitbucket, CircleCI, Buildkite, Jenkins, Azure and Woodpecker. ${NEEDS[access]} To write the comment and set the check, it needs a token for the forge, such as GITHUB_TOKEN. Without Node, use the Python client: pip install prshots==${VERSION}.`,
       code: `export PRSHOTS_URL=${baseUrl}${named}
 npx --yes prshots@${VERSION} upload screenshots
-npx --yes prshots@${VERSION} comment --post`,
+npx --yes prshots@${VERSION} comment --post
+npx --yes prshots@${VERSION} gate`,
     },
     {
       title: "Expire the images when the pull request closes",
@@ -299,6 +315,13 @@ function curlSnippets({ baseUrl, access, project }: Setup): Snippet[] {
       about:
         "Returns markdown with all screenshots of a pull request. Its first line is a marker: use it to find and update your comment instead of adding another.",
       code: `curl "${baseUrl}/v1/comment?pr_number=1" \\
+  ${AUTHORIZATION}`,
+    },
+    {
+      title: "Get the check",
+      about:
+        "Returns the commit statuses to set on the forge: name, state and description. Set all of them on the pull request’s newest commit.",
+      code: `curl "${baseUrl}/v1/gate?pr_number=1" \\
   ${AUTHORIZATION}`,
     },
     {

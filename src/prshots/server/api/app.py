@@ -114,7 +114,7 @@ def _public_routes(services: PublicServices, slots: BodySlots) -> list[Route]:
         access, body = await read_authorized_json(request, accounts, slots)
         described = read_description(body)
         access.require_pr(described.pr_number)
-        return JSONResponse(await images.describe(access.project, described))
+        return JSONResponse(await images.describe(access, described))
 
     return [
         Route("/v1/images/{image_id}", delete, methods=["DELETE"]),

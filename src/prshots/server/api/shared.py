@@ -22,7 +22,7 @@ def shared_route(services: DashboardServices) -> Route:
             compared = None
             if stored:
                 reviewed = without_people(await services.reviews.of(project, stored))
-                compared = views.comparison_view(stored, reviewed, (), services.images)
+                compared = views.comparison_view(stored, reviewed, services.images)
             return {
                 "project": project.name,
                 "pr_number": number,

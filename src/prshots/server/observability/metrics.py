@@ -7,6 +7,7 @@ worker continues its predecessor's counts.
 
 import contextlib
 import functools
+import itertools
 import os
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,6 +17,7 @@ from typing import Literal, TypeVar
 from prometheus_client import values
 
 from prshots import __version__
+from prshots.contract.forge_kinds import ForgeKind
 from prshots.contract.sizes import readable_size
 from prshots.server.observability.metrics_folder import FOLDER_VARIABLE, SLOT_VARIABLE
 
@@ -70,7 +72,6 @@ EXCHANGE_RESULTS = ("granted", "refused", "unavailable")
 EXPIRED_BY = ("request", "sweep")
 SWEEP_RESULTS = ("ok", "failed")
 SWEEP_REFUSALS = ("clock", "retention", "orphans")
-OUTBOX_KINDS = ("status", "comment")
 WEBHOOK_EVENTS = ("compared", "decided", "gate", "expired", "quota", "test")
 
 MetricT = TypeVar("MetricT", Counter, Histogram)
@@ -80,11 +81,11 @@ _own = CollectorRegistry()
 disable_created_metrics()  # type: ignore[no-untyped-call]  # these would double the number of series
 
 
-def _counter(name: str, about: str, label: str = "", known: Sequence[str] = ()) -> Counter:
+def _counter(name: str, about: str, labels: str = "", *known: Iterable[str]) -> Counter:
     """Create a counter. Known values start at zero, because rate() misses a new series' first increment."""
-    counter = Counter(name, about, [label] if label else [], registry=_own)
-    for value in known:
-        counter.labels(value)
+    counter = Counter(name, about, labels.split(), registry=_own)
+    for label_values in itertools.product(*known) if known else ():
+        counter.labels(*label_values)
     return counter
 
 
@@ -160,10 +161,9 @@ ENGINE_FAILURES = _counter("prshots_engine_failures", "Failed operations by engi
 COMPARED_PAIRS = _counter(
     "prshots_compared_pairs", "Pairs of images that were compared, by verdict.", "verdict"
 )
-OUTBOX_SENT = _counter("prshots_outbox_sent", "Deliveries to forges, by kind.", "kind", OUTBOX_KINDS)
-OUTBOX_FAILED = _counter(
-    "prshots_outbox_failed", "Failed attempts to deliver to forges, by kind.", "kind", OUTBOX_KINDS
-)
+_BY_FORGE = ("kind forge", ("status", "comment"), ForgeKind)
+OUTBOX_SENT = _counter("prshots_outbox_sent", "Deliveries to forges, by kind and forge.", *_BY_FORGE)
+OUTBOX_FAILED = _counter("prshots_outbox_failed", "Failed deliveries, by kind and forge.", *_BY_FORGE)
 OUTBOX_WAITING = _gauge("prshots_outbox_waiting", "Deliveries to forges that are due, counted every 30 s.")
 WEBHOOKS_SENT = _counter(
     "prshots_webhooks_sent", "Webhook messages that arrived, by event.", "event", WEBHOOK_EVENTS

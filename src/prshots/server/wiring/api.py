@@ -249,8 +249,8 @@ def _build_outbox(engines: _Engines, reviews: Reviews, comments: Comments, woken
         reviews=reviews,
         comments=comments,
         woken=woken,
-        on_sent=lambda kind: metrics.OUTBOX_SENT.labels(kind).inc(),
-        on_failed=lambda kind: metrics.OUTBOX_FAILED.labels(kind).inc(),
+        on_sent=lambda kind, forge: metrics.OUTBOX_SENT.labels(kind, forge).inc(),
+        on_failed=lambda kind, forge: metrics.OUTBOX_FAILED.labels(kind, forge).inc(),
         on_waiting=metrics.OUTBOX_WAITING.set,
     )
 

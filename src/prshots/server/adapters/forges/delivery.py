@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
@@ -11,9 +12,10 @@ from prshots.contract import validate
 from prshots.contract.comments import MAX_COMMENT_BYTES
 from prshots.contract.errors import ForgeError, UnreachableError
 from prshots.server.domain.outbox.service import AT_ONCE
+from prshots.server.used_time import UsedTime
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from prshots.contract.gates import CommitStatus
     from prshots.contract.replies import SizedComment
@@ -26,10 +28,18 @@ JOB_ACCOUNTS = {"github-actions[bot]", "gitea-actions", "forgejo-actions"}
 """Accounts that only the repository's jobs can write as. Their sticky comment is also ours."""
 
 
+REQUESTS_PER_HOUR = 1_000
+"""How many a process sends through a connection. GitHub allows 5,000 per token, and jobs need them too."""
+
+
 class Deliveries:
     def __init__(self, forges: ForgeOpener) -> None:
         self._forges = forges
+        self._requests = UsedTime(half_life=3600 * math.log(2))  # decays by as many an hour as are allowed
         self._threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="outbox")
+
+    def exhausted(self) -> Collection[str]:
+        return self._requests.above(REQUESTS_PER_HOUR)
 
     async def set_status(
         self, connection: Connection, pr_number: int, commit_sha: str, status: CommitStatus, seconds: float
@@ -68,15 +78,18 @@ class Deliveries:
 
     async def _send(self, connection: Connection, seconds: float, send: Callable[[Forge], None]) -> None:
         """Send in a thread. Waits for its end, even if it overruns: only then is its result known."""
-        until = time.monotonic() + seconds
+        until, loop = time.monotonic() + seconds, asyncio.get_running_loop()
 
         def run() -> None:
             if (left := until - time.monotonic()) <= 0:
                 raise UnreachableError("the service was too busy to send this: it will retry")
             with self._forges.open(connection, left) as forge:
-                send(forge)
+                try:
+                    send(forge)
+                finally:
+                    loop.call_soon_threadsafe(self._requests.add, connection.project_id, forge.requests)
 
-        await asyncio.get_running_loop().run_in_executor(self._threads, run)
+        await loop.run_in_executor(self._threads, run)
 
 
 def _complete_sha(forge: Forge, pr_number: int, commit_sha: str) -> str:

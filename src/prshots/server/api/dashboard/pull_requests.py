@@ -59,17 +59,17 @@ async def show_comparison(call: Call, project: Project, number: int) -> view_typ
     reviews, stored = call.services.reviews, await call.services.comparisons.latest(project, number)
     together = await reviews.of_projects(project, number, stored.request.commit_sha if stored else "")
     reviewed = await reviews.of(project, stored) if stored else NOT_REVIEWED
-    failing = await call.services.outbox.failing_of_pull(project.id, number)
+    sent = await call.services.outbox.of_pull(project.id, number)
     images = call.services.images
     return {
-        "comparison": views.comparison_view(stored, reviewed, failing, images) if stored else None,
+        "comparison": views.comparison_view(stored, reviewed, images, sent) if stored else None,
         "siblings": [{"id": each.id, "name": each.name, "gate": of.gate} for each, of in together if of],
     }
 
 
 async def version_of_comparison(call: Call, project: Project, number: int) -> str | None:
     version = await call.services.reviews.version(project, number)
-    return version and f"{version} {await call.services.outbox.failing_of_pull(project.id, number)}"
+    return version and f"{version} {await call.services.outbox.of_pull(project.id, number)}"
 
 
 async def decide(call: Call, project: Project, number: int) -> Decided:

@@ -22,7 +22,7 @@ from prshots.server.domain.comparison.plan import closeups_of, has_diff, in_disp
 from prshots.server.domain.images.markdown import image_markdown
 from prshots.server.domain.images.models import SECONDS_PER_DAY, Image, PullRequestRecord, StagedImage
 from prshots.server.domain.images.service import Images
-from prshots.server.domain.outbox.models import Connection, FailingDelivery
+from prshots.server.domain.outbox.models import NO_CHECK, Connection, FailingDelivery, PullDeliveries
 from prshots.server.domain.people.models import Group, Invitation, InvitationLink, Member, User
 from prshots.server.domain.projects.models import (
     DayOfUploads,
@@ -204,8 +204,9 @@ def failing_view(failing: FailingDelivery) -> view_types.FailingDeliveryView:
 
 
 def comparison_view(
-    stored: StoredComparison, reviewed: Reviewed, failing: Sequence[FailingDelivery], images: Images
+    stored: StoredComparison, reviewed: Reviewed, images: Images, sent: PullDeliveries = (NO_CHECK, [])
 ) -> view_types.ComparisonView:
+    check, failing = sent
     grouped = group_reviewed(stored, reviewed)
     return {
         "commit_sha": stored.request.commit_sha,
@@ -216,6 +217,7 @@ def comparison_view(
         "missing": stored.missing,
         "groups": grouped.groups,
         "gate": reviewed.gate,
+        "check": check,
         "blocked": reviewed.words if reviewed.gate.state is GateState.BLOCKED else "",
         "unreadable": reviewed.unreadable,
         "outdated_notes": reviewed.outdated_notes,

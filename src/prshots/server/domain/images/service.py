@@ -138,15 +138,18 @@ class Images:
     def staged_page_of(self, project: Project) -> str:
         return f"{self._web_url}/projects/{project.id}/staged"
 
-    async def describe(self, project: Project, described: Description) -> Described:
+    async def describe(self, access: Access, described: Description) -> Described:
         """Store a description. The first client that knows the repository also sets it for the project.
 
-        Raises NotFoundError if the pull request has no uploads yet.
+        A keyless token can only set the one that its trust names. Raises NotFoundError if the pull request
+        has no uploads yet.
         """
-        if described.repository and not project.repository:
-            await self._projects.set_repository(project.id, described.repository)
+        project = access.project
         if not await self._records.describe_pull(project.id, described):
             raise errors.NotFoundError("not found")
+        if described.repository and not project.repository:
+            token_id = access.token_id if access.is_keyless else ""
+            await self._projects.set_repository(project.id, described.repository, token_id)
         return Described(described.pr_number, self.dashboard_url_of(project, described.pr_number))
 
     async def before_of(self, image: Image) -> Image | None:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from prshots.contract.forge_kinds import ForgeKind
 from prshots.server.domain.projects.models import Project
@@ -63,6 +63,7 @@ class Claim:
     pr_number: int
     holder: str
     due: Sequence[Due]
+    is_closed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +79,21 @@ class Attempt:
     next_at: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Check:
+    """The pull request's status `prshots` on its forge, if the connection posts it."""
+
+    state: Literal["none", "sent", "waiting", "failing"]
+    forge: ForgeKind | None
+    error: str
+    posted: str
+    """The state that was sent: success, pending or failure."""
+    description: str
+
+
+NO_CHECK = Check("none", None, "", "", "")
+
+
 class FailingDelivery(NamedTuple):
     """Something that couldn't be sent. Without `next_at`, it was given up until the next cause."""
 
@@ -87,3 +103,6 @@ class FailingDelivery(NamedTuple):
     attempts: int
     first_due_at: int
     next_at: int | None
+
+
+PullDeliveries = tuple[Check, list[FailingDelivery]]

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 from prshots.contract.comments import Marker
 from prshots.contract.gates import CommitStatus
 from prshots.contract.replies import SizedComment
-from prshots.server.domain.outbox.models import Attempt, Claim, Connection, FailingDelivery
+from prshots.server.domain.outbox.models import Attempt, Claim, Connection, FailingDelivery, PullDeliveries
 
 
 class ConnectionRecords(Protocol):
@@ -50,13 +50,13 @@ class OutboxRecords(Protocol):
     """
 
     async def due(self, now: int, busy: Collection[str], limit: int) -> list[tuple[str, int]]:
-        """Return pull requests with something due, longest due first: each project's id and number.
+        """Return pull requests with something due, statuses first: each project's id and number.
 
         Leaves out pull requests that someone holds, and `busy` projects. A pull request may appear twice.
         """
 
     async def claim(self, project_id: str, pr_number: int, holder: str, now: int, until: int) -> Claim | None:
-        """Lease a pull request to this holder, until then. Return what is due.
+        """Lease a pull request to this holder, until then. Return what is due: comments after all statuses.
 
         Return None if someone else holds it, or if the project has no connection. If the lease ends before
         `finish`, everything that was due is due again, and nothing counts as sent, because it may have been.
@@ -79,7 +79,7 @@ class OutboxRecords(Protocol):
     async def failing(self, project_id: str, limit: int) -> tuple[list[FailingDelivery], int]:
         """Return what fails, newest pull requests first, and how much of the project waits."""
 
-    async def failing_of_pull(self, project_id: str, pr_number: int) -> list[FailingDelivery]: ...
+    async def of_pull(self, project_id: str, pr_number: int) -> PullDeliveries: ...
 
 
 WriteComment = Callable[[int, Marker], Coroutine[Any, Any, SizedComment]]
@@ -91,6 +91,9 @@ class ForgeDelivery(Protocol):
 
     Raises ForgeError, UnreachableError, RateLimitedError, NotFoundError, KeysError.
     """
+
+    def exhausted(self) -> Collection[str]:
+        """Return the projects whose connections have used up the requests of the last hour."""
 
     async def set_status(
         self, connection: Connection, pr_number: int, commit_sha: str, status: CommitStatus, seconds: float

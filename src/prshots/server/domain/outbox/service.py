@@ -11,7 +11,9 @@ import time
 from collections.abc import Callable
 from functools import partial
 
-from prshots.contract.gates import status_of
+from prshots.contract.errors import PrshotsError, UnreachableError
+from prshots.contract.forge_kinds import ForgeKind
+from prshots.contract.gates import CommitStatus
 from prshots.contract.replies import NOT_COMPARED
 from prshots.server.domain.comments.service import Comments
 from prshots.server.domain.outbox.delivery_loop import (
@@ -28,6 +30,9 @@ from prshots.server.domain.review.service import Reviews
 AT_ONCE, OF_PROJECT = 6, 3
 """How many pull requests a process sends at once, in all and per project: a slow forge delays no others."""
 
+ROUNDS = 5
+"""How often to post what changes meanwhile. A sibling's connection may post the same status at once."""
+
 
 class Outbox:
     def __init__(
@@ -39,8 +44,8 @@ class Outbox:
         reviews: Reviews,
         comments: Comments,
         woken: asyncio.Event,
-        on_sent: Callable[[DeliveryKind], None] = lambda _: None,
-        on_failed: Callable[[DeliveryKind], None] = lambda _: None,
+        on_sent: Callable[[DeliveryKind, ForgeKind], None] = lambda *_: None,
+        on_failed: Callable[[DeliveryKind, ForgeKind], None] = lambda *_: None,
         on_waiting: Callable[[int], None] = lambda _: None,
         clock: Callable[[], float] = time.time,
     ) -> None:
@@ -54,7 +59,7 @@ class Outbox:
         self._on_failed = on_failed
         self._clock = clock
         self._loop = DeliveryLoop(
-            due=records.due,
+            due=lambda now, busy, limit: records.due(now, {*busy, *forges.exhausted()}, limit),
             send=lambda pull: self._send(*pull),
             limits=lambda pull: {pull[0]: OF_PROJECT},
             most=AT_ONCE,
@@ -84,33 +89,46 @@ class Outbox:
         try:
             sent = await send(claim, due, connection, until)
         except Exception as error:  # noqa: BLE001 - after any error, there is a next attempt
-            self._on_failed(due.kind)
-            return self._failed(due, error)
-        self._on_sent(due.kind)
+            self._on_failed(due.kind, connection.forge)
+            return Attempt(due) if claim.is_closed else self._failed(due, error)
+        self._on_sent(due.kind, connection.forge)
         return Attempt(due, sent)
 
     def _failed(self, due: Due, error: Exception) -> Attempt:
         reason, asked = reason_of(error, due.kind)
+        if isinstance(error, PrshotsError) and error.is_final:
+            return Attempt(due, error=reason)
         next_at = next_attempt(self._clock(), due.attempts, due.first_due_at, asked)
         return Attempt(due, error=reason, next_at=next_at)
 
     async def _send_status(self, claim: Claim, due: Due, connection: Connection, until: float) -> str:
-        """Set the status of the newest commit, unless the forge has it. Return it in one line."""
+        """Post what the gate says and the forge lacks, until the gate stays the same. Return it in lines."""
+        sent = due.sent
+        for _ in range(ROUNDS):
+            commit_sha, statuses = await self._statuses(claim)
+            if not commit_sha:  # deleted with its images, so the last statuses stay
+                return sent
+            lines = {f"{commit_sha} {of.state} {of.context}: {of.description}": of for of in statuses}
+            missing = [status for line, status in lines.items() if line not in sent.split("\n")]
+            sent = "\n".join(lines)
+            if not missing:
+                return sent
+            for status in missing:
+                left = until - time.monotonic()
+                await self._forges.set_status(connection, claim.pr_number, commit_sha, status, left)
+        raise UnreachableError("the gate changed whenever its status was sent: the service will retry")
+
+    async def _statuses(self, claim: Claim) -> tuple[str, list[CommitStatus]]:
+        """Return the newest commit and its statuses. Without a comparison, the commit is empty."""
         project, pr_number = claim.project, claim.pr_number
-        comparison = await self._reviews.latest(project, pr_number, with_urls=())
-        if comparison is None:  # deleted with its images, so the last status stays
-            return due.sent
-        commit_sha: str | None = comparison.commit_sha
-        if comparison.gate.reason == NOT_COMPARED.reason:
-            commit_sha = await self._records.newer_commit(project.id, pr_number)
-        if commit_sha is None:  # it is being compared by now, which is another cause
-            return due.sent
-        status = status_of(comparison.gate, comparison.dashboard_url)
-        sent = f"{commit_sha} {status.state} {status.description}"
-        if sent != due.sent:
-            left = until - time.monotonic()
-            await self._forges.set_status(connection, pr_number, commit_sha, status, left)
-        return sent
+        gate = await self._reviews.gate(project, pr_number)
+        if gate.commit_sha and gate.reason == NOT_COMPARED.reason:
+            newer = await self._records.newer_commit(project.id, pr_number)
+            # Without one, it is being compared by now, which is another cause.
+            gate = await self._reviews.gate(project, pr_number, newer_commit=newer or "")
+        page = gate.dashboard_url
+        statuses = [CommitStatus(of.state, of.description, page, of.context) for of in gate.statuses]
+        return gate.commit_sha, statuses
 
     async def _send_comment(self, claim: Claim, due: Due, connection: Connection, until: float) -> str:
         """Make the comment current. The forge has its text, so nothing is remembered."""

@@ -8,7 +8,9 @@ pattern can also match `octo-evil/app`.
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
+from urllib.parse import urlsplit
 
+from prshots.contract.addresses import is_loopback
 from prshots.contract.errors import InvalidInputError
 
 NAMING = (
@@ -53,6 +55,17 @@ def check_claims(claims: Mapping[str, str]) -> None:
             "a trust must name the repository, or every job of that issuer could upload: add a claim such "
             "as repository (GitHub) or project_path (GitLab)"
         )
+
+
+def names_repository(issuer: str, claims: Mapping[str, str], address: str) -> bool:
+    """Return whether a trust names exactly the repository at this web address, on the forge of its issuer."""
+    parts = urlsplit(address.lower())
+    path = parts.path.strip("/")
+    subject = re.match("(?:repo|project_path):([^:]+):", claims.get("sub", ""))
+    named = [claims.get("repository", ""), claims.get("project_path", ""), subject[1] if subject else ""]
+    host = (urlsplit(issuer).hostname or "").removeprefix("token.actions.")
+    is_there = parts.hostname == host.replace("githubusercontent.com", "github.com") or is_loopback(host)
+    return is_there and "/" in path and "*" not in path and path in map(str.lower, named)
 
 
 def _check_wildcard(name: str, value: str) -> None:

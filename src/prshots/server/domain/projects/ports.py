@@ -31,8 +31,8 @@ class ProjectRecords(Protocol):
         Other review verdicts change gates, so the newest open pull requests go out to the forge again.
         """
 
-    async def set_repository(self, project_id: str, repository: str) -> None:
-        """Set the project's repository, unless it already has one."""
+    async def set_repository(self, project_id: str, repository: str, keyless_token_id: str = "") -> None:
+        """Set the project's repository, unless it has one. A keyless token's trust must name it."""
 
     async def retire_project(self, project_id: str, now: int, limit: int) -> int:
         """Revoke tokens, remove trusts, and schedule up to `limit` images. Return how many are left."""

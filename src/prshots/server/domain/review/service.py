@@ -117,16 +117,19 @@ class Reviews:
         """Return the review of the newest comparison, or None without one."""
         return (await self._newest(project, pr_number))[1]
 
-    async def gate(self, project: Project, pr_number: int, *, needs_baseline: bool = True) -> PullGate:
-        """Return the gate and what to post on the commit. Without a comparison, it is blocked.
+    async def gate(
+        self, project: Project, pr_number: int, *, needs_baseline: bool = True, newer_commit: str = ""
+    ) -> PullGate:
+        """Return the gate and what to post on the compared commit, or on a newer one that isn't compared.
 
-        Without `needs_baseline`, it passes if only the baselines are missing.
+        Without a comparison, it is blocked. Without `needs_baseline`, missing baselines don't block it.
         """
         summary, found = await self._newest(project, pr_number)
         own = found or NOT_REVIEWED
         if own.gate.reason == ComparisonState.NO_BASELINE and not needs_baseline:
             own = replace(own, gate=replace(own.gate, state=GateState.PASSED))
-        return await self._pull_gate(project, pr_number, own, summary.commit_sha if summary else "")
+        commit_sha = newer_commit or (summary.commit_sha if summary else "")
+        return await self._pull_gate(project, pr_number, own, commit_sha)
 
     async def skip(self, project: Project, pr_number: int, commit_sha: str, reason: str) -> PullGate:
         """Record that a commit's run takes no screenshots. Return the gate.

@@ -35,7 +35,7 @@ def note_state(connection: sa.Connection, key: Mapping[str, Any], state: Compari
             note_asked(connection, newest, now)
         count_quarantined(connection, key, now)
         note_event(connection, Event.COMPARED, **place, cause=lambda: _told(connection, key, state))
-    mark_due(connection, **place, now=now, comment_in=JOB_SECONDS, is_running=is_running)
+    mark_due(connection, **place, now=now, comment_in=JOB_SECONDS, has_gate=not is_running)
 
 
 def _told(connection: sa.Connection, key: Mapping[str, object], state: ComparisonState) -> dict[str, object]:

@@ -33,6 +33,7 @@ from prshots.server.adapters.sql.images.kept_replies import FIND, keep_replies
 from prshots.server.adapters.sql.images.marks import mark_some, schedule_images
 from prshots.server.adapters.sql.images.references import add_references
 from prshots.server.adapters.sql.images.totals import count_closed, count_removed
+from prshots.server.adapters.sql.outbox.causes import mark_due
 from prshots.server.adapters.sql.outbox.webhook_causes import note_event
 from prshots.server.adapters.sql.review.share_links import end_share_links
 from prshots.server.bounded_cache import BoundedCache
@@ -251,11 +252,13 @@ class SqlImages:
                 record(connection, Action.PULL_REQUEST_DELETED, **this)
                 told = {"reason": "deleted", "by": deleted_by, "images": expired}
                 note_event(connection, Event.EXPIRED, **this, cause=told)
+                mark_due(connection, **this, now=now, has_gate=False)
                 return 0
             marked = connection.execute(closing).scalars().all()
             if count_closed(connection, project_id, pr_number, now):
                 record(connection, Action.PULL_REQUEST_CLOSED, **this, details={"images": marked.count(None)})
                 note_event(connection, Event.EXPIRED, **this, cause={"reason": "closed", "images": expired})
+                mark_due(connection, **this, now=now, has_gate=False)
             return len(marked)
 
         return await self._database.write(mark)

@@ -42,11 +42,12 @@ def mark_due(
     now: int,
     *,
     comment_in: int = 0,
-    is_running: bool = False,
+    has_gate: bool = True,
 ) -> None:
     """Record that the pull request's status, comment and gate may have changed.
 
-    The status and the comment wait only if the project has a connection, and the gate if it has a webhook.
+    The status and the comment wait only if the project has a connection, and the gate if it has a webhook and
+    the pull request `has_gate`: not while a comparison is running, nor after its images were deleted.
 
     Call this in the transaction that changes them.
     """
@@ -56,7 +57,7 @@ def mark_due(
     due += [(each, "status", now) for each in connection.execute(CONNECTED_SIBLINGS, given).scalars()]
     marked = [given | {"project_id": each, "kind": kind, "due_at": at} for each, kind, at in sorted(due)]
     connection.execute(_MARK, marked)  # sorted, because siblings may do the same at the same time
-    if not is_running:  # the end of the comparison is another cause
+    if has_gate:
         note_event(connection, Event.GATE, project_id=project_id, pr_number=pr_number)
 
 

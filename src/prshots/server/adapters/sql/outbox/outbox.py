@@ -1,16 +1,27 @@
 """What goes out to the forges of projects: leases, results, and what fails."""
 
+import re
 from collections.abc import Collection, Sequence
 from typing import Any
 
 import sqlalchemy as sa
 
-from prshots.server.adapters.sql.columns import PROJECT, PROJECTS, equal, given, project_from
+from prshots.contract.forge_kinds import ForgeKind
+from prshots.contract.gates import STATUS_NAME
+from prshots.server.adapters.sql.columns import PROJECT, PROJECTS, given, project_from
 from prshots.server.adapters.sql.database.database import Database
 from prshots.server.adapters.sql.database.row_locks import lock_pull
-from prshots.server.adapters.sql.database.schema import connections, outbox, projects
+from prshots.server.adapters.sql.database.schema import connections, outbox, projects, pulls
 from prshots.server.adapters.sql.review.decisions import NEWER_COMMIT
-from prshots.server.domain.outbox.models import Attempt, Claim, DeliveryKind, Due, FailingDelivery
+from prshots.server.domain.outbox.models import (
+    NO_CHECK,
+    Attempt,
+    Check,
+    Claim,
+    DeliveryKind,
+    Due,
+    FailingDelivery,
+)
 
 _ROW = outbox.c
 _OF_PULL = given(outbox, "project_id", "pr_number")
@@ -21,13 +32,14 @@ _DUE = (
         _ROW.lease_until <= sa.bindparam("now"),
         _ROW.project_id.not_in(sa.bindparam("busy", expanding=True)),
     )
-    .order_by(_ROW.due_at)
+    .order_by(_ROW.kind == DeliveryKind.COMMENT, _ROW.due_at)
     .limit(sa.bindparam("limit"))
 )
 _IS_HELD = sa.select(_ROW.kind).where(*_OF_PULL, _ROW.lease_until > sa.bindparam("now")).limit(1)
 _CONNECTED_PROJECT = (
-    sa.select(*PROJECT)
+    sa.select(*PROJECT, pulls.c.closed_at)
     .select_from(PROJECTS.join(connections, connections.c.project_id == projects.c.id))
+    .outerjoin(pulls, sa.and_(*given(pulls, "project_id", "pr_number")))
     .where(projects.c.id == sa.bindparam("project_id"))
 )
 # If we don't finish, it is due again when the lease ends. A holder that didn't finish may have sent anything.
@@ -35,6 +47,8 @@ _CLAIM = sa.text(
     "UPDATE outbox SET holder = :holder, lease_until = :until, due_at = :until, attempts = attempts + 1, "
     "sent = CASE WHEN holder = '' THEN sent ELSE '' END "
     "WHERE project_id = :project_id AND pr_number = :pr_number AND due_at <= :now "
+    "AND (kind = 'status' OR NOT EXISTS (SELECT 1 FROM outbox AS other WHERE other.project_id = :project_id "
+    "AND other.pr_number <> :pr_number AND other.kind = 'status' AND other.due_at <= :now)) "
     "RETURNING kind, version, attempts, first_due_at, sent"
 )
 _RECORD = sa.text(
@@ -51,6 +65,12 @@ _HAS_FAILED = _ROW.error != sa.literal_column("''")
 _FAILING = sa.select(
     _ROW.pr_number, _ROW.kind, _ROW.error, _ROW.attempts, _ROW.first_due_at, _ROW.due_at
 ).where(_HAS_FAILED)
+_OF_CONNECTED = (
+    sa.select(*_FAILING.selected_columns, _ROW.sent, connections.c.forge)
+    .select_from(outbox.join(connections, _ROW.project_id == connections.c.project_id))
+    .where(*_OF_PULL)
+    .order_by(_ROW.kind)
+)
 _IS_OPEN = sa.or_(_ROW.due_at.is_not(None), _HAS_FAILED)
 """Written exactly like the condition of an index."""
 
@@ -68,7 +88,7 @@ class SqlOutbox:
 
         def lease(connection: sa.Connection) -> Claim | None:
             lock_pull(connection, project_id, pr_number)
-            project = connection.execute(_CONNECTED_PROJECT, {"project_id": project_id}).first()
+            project = connection.execute(_CONNECTED_PROJECT, of_pull).first()
             if project is None:  # the cause was recorded while the connection was removed
                 connection.execute(sa.delete(outbox).where(_ROW.project_id == project_id))
             if project is None or connection.execute(_IS_HELD, of_pull).first():
@@ -76,12 +96,13 @@ class SqlOutbox:
             rows = connection.execute(_CLAIM, of_pull | {"holder": holder, "until": until}).all()
             due = {row.kind: Due(*row)._replace(kind=DeliveryKind(row.kind)) for row in rows}
             in_order = [due[kind] for kind in DeliveryKind if kind in due]
-            return Claim(project_from(project), pr_number, holder, in_order)
+            is_closed = project.closed_at is not None
+            return Claim(project_from(project[:-1]), pr_number, holder, in_order, is_closed)
 
         return await self._database.write(lease)
 
     async def finish(self, claim: Claim, attempts: Sequence[Attempt], now: int) -> None:
-        of_pull = {"project_id": claim.project.id, "pr_number": claim.pr_number}
+        of_pull: dict[str, Any] = {"project_id": claim.project.id, "pr_number": claim.pr_number}
         rows = [
             of_pull
             | {"holder": claim.holder, "kind": each.due.kind, "version": each.due.version}
@@ -90,6 +111,7 @@ class SqlOutbox:
         ]
 
         def record(connection: sa.Connection) -> None:
+            lock_pull(connection, **of_pull)
             recorded = [connection.execute(_RECORD, row).rowcount for row in rows]
             if not all(recorded):
                 connection.execute(_SEND_AGAIN, of_pull | {"now": now})
@@ -122,11 +144,20 @@ class SqlOutbox:
 
         return await self._database.read(read)
 
-    async def failing_of_pull(self, project_id: str, pr_number: int) -> list[FailingDelivery]:
-        of_pull = equal(outbox, project_id=project_id, pr_number=pr_number)
-        rows = await self._database.rows(_FAILING.where(*of_pull).order_by(_ROW.kind))
-        return list(map(_read_failing, rows))
+    async def of_pull(self, project_id: str, pr_number: int) -> tuple[Check, list[FailingDelivery]]:
+        rows = await self._database.rows(_OF_CONNECTED, project_id=project_id, pr_number=pr_number)
+        checks = [_read_check(row) for row in rows if row.kind == DeliveryKind.STATUS]
+        failing = [_read_failing(row[:-2]) for row in rows if row.error]
+        return checks[0] if checks else NO_CHECK, failing
+
+
+def _read_check(row: Any) -> Check:  # noqa: ANN401 - a row of the table
+    forge = ForgeKind(row.forge)
+    if row.error or row.due_at is not None:
+        return Check("failing" if row.error else "waiting", forge, row.error, "", "")
+    posted = re.search(rf"^\S+ (\w+) {STATUS_NAME}: (.*)$", row.sent, re.MULTILINE)
+    return Check("sent", forge, "", posted[1], posted[2]) if posted else NO_CHECK
 
 
 def _read_failing(row: Any) -> FailingDelivery:  # noqa: ANN401 - a row of the table
-    return FailingDelivery(*row)._replace(kind=DeliveryKind(row.kind))
+    return FailingDelivery(*row)._replace(kind=DeliveryKind(row[1]))

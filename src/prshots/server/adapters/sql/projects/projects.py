@@ -1,5 +1,7 @@
 """Projects in SQLite or PostgreSQL."""
 
+import json
+import time
 from dataclasses import asdict
 from typing import Any
 
@@ -36,6 +38,7 @@ from prshots.server.adapters.sql.images.marks import mark_some
 from prshots.server.adapters.sql.outbox.causes import mark_newest_due
 from prshots.server.adapters.sql.projects.trusts import remove_trusts
 from prshots.server.domain.audit.models import Action
+from prshots.server.domain.projects.claims import names_repository
 from prshots.server.domain.projects.models import Project, UploadToken
 
 _CHANGEABLE = (
@@ -49,8 +52,13 @@ _CHANGEABLE = (
     "four_eyes",
 )
 
+_TRUST_OF_TOKEN = (
+    select(trusts.c.issuer, trusts.c.claims)
+    .join(tokens, tokens.c.trust_id == trusts.c.id)
+    .where(tokens.c.id == bindparam("token_id"))
+)
 REVIEWED_AGAIN = 100
-"""For how many pull requests other verdicts change the commit status at once."""
+"""For how many pull requests one of these changes the commit statuses at once."""
 
 
 class SqlProjects:
@@ -93,19 +101,28 @@ class SqlProjects:
             if changed:
                 about: dict[str, Any] = {"project_id": project.id, "target": project.name}
                 record(connection, Action.PROJECT_CHANGED, **about, details=changed)
-            if "review_verdicts" in changed:
+            if changed.keys() & {"name", "repository", "review_verdicts"}:
                 mark_newest_due(connection, project.id, REVIEWED_AGAIN, now)
 
         with conflict_as(_name_taken(project)):
             await self._database.write(change)
 
-    async def set_repository(self, project_id: str, repository: str) -> None:
-        setting = (
-            update(projects)
-            .where(projects.c.id == project_id, projects.c.repository == "")
-            .values(repository=repository)
-        )
-        await self._database.execute(setting)
+    async def set_repository(self, project_id: str, repository: str, keyless_token_id: str = "") -> None:
+        is_unset = (projects.c.id == project_id, projects.c.repository == "")
+        setting = update(projects).where(*is_unset).values(repository=repository).returning(projects.c.name)
+
+        def change(connection: Connection) -> None:
+            trust = connection.execute(_TRUST_OF_TOKEN, {"token_id": keyless_token_id}).first()
+            if keyless_token_id and not (
+                trust and names_repository(trust.issuer, json.loads(trust.claims), repository)
+            ):
+                return
+            name = connection.execute(setting).scalar()
+            if name is not None:
+                about = {"project_id": project_id, "target": name}
+                record(connection, Action.PROJECT_CHANGED, **about, details={"repository": ["", repository]})
+
+        await self._database.write(change)
 
     async def retire_project(self, project_id: str, now: int, limit: int) -> int:
         mine = images.c.project_id == project_id
@@ -143,6 +160,7 @@ class SqlProjects:
             if _has_images(connection, project_id):
                 return False
             record(connection, Action.PROJECT_DELETED, project_id=project_id)
+            mark_newest_due(connection, project_id, REVIEWED_AGAIN, int(time.time()))  # for its siblings
             for table in reversed(metadata.sorted_tables):  # tables that refer to another table come first
                 if "project_id" in table.c and table not in {images, audit_log}:
                     connection.execute(delete_from(table).where(table.c.project_id == project_id))

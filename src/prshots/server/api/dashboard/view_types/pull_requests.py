@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Literal, TypedDict
 
 from prshots.contract.replies import CloseUp, ComparisonState, Gate, OutdatedNote, Review, ShotGroup, Verdict
-from prshots.server.domain.outbox.models import DeliveryKind
+from prshots.server.domain.outbox.models import Check, DeliveryKind
 
 
 class PullRequestView(TypedDict):
@@ -147,6 +147,7 @@ class ComparisonView(ComparisonSummaryView):
     groups: Sequence[ShotGroup]
     """In the order to review them."""
     gate: Gate
+    check: Check
     blocked: str
     """Why the gate is blocked, in one line of plain text. Otherwise empty."""
     unreadable: str
