@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 
-from prshots.contract.errors import PrshotsError, UnreachableError
+from prshots.contract.errors import PrshotsError
 from prshots.contract.forge_kinds import ForgeKind
 from prshots.contract.gates import CommitStatus
 from prshots.contract.replies import NOT_COMPARED
@@ -29,9 +29,6 @@ from prshots.server.domain.review.service import Reviews
 
 AT_ONCE, OF_PROJECT = 6, 3
 """How many pull requests a process sends at once, in all and per project: a slow forge delays no others."""
-
-ROUNDS = 5
-"""How often to post what changes meanwhile. A sibling's connection may post the same status at once."""
 
 
 class Outbox:
@@ -102,21 +99,20 @@ class Outbox:
         return Attempt(due, error=reason, next_at=next_at)
 
     async def _send_status(self, claim: Claim, due: Due, connection: Connection, until: float) -> str:
-        """Post what the gate says and the forge lacks, until the gate stays the same. Return it in lines."""
-        sent = due.sent
-        for _ in range(ROUNDS):
-            commit_sha, statuses = await self._statuses(claim)
-            if not commit_sha:  # deleted with its images, so the last statuses stay
-                return sent
-            lines = {f"{commit_sha} {of.state} {of.context}: {of.description}": of for of in statuses}
-            missing = [status for line, status in lines.items() if line not in sent.split("\n")]
-            sent = "\n".join(lines)
-            if not missing:
-                return sent
-            for status in missing:
+        """Post what the gate says and the forge lacks. Return it in lines.
+
+        A sibling's connection may post the same status. A later cause makes both due again, so the newest
+        state is always posted last.
+        """
+        commit_sha, statuses = await self._statuses(claim)
+        if not commit_sha:  # deleted with its images, so the last statuses stay
+            return due.sent
+        lines = {f"{commit_sha} {of.state} {of.context}: {of.description}": of for of in statuses}
+        for line, status in lines.items():
+            if line not in due.sent.split("\n"):
                 left = until - time.monotonic()
                 await self._forges.set_status(connection, claim.pr_number, commit_sha, status, left)
-        raise UnreachableError("the gate changed whenever its status was sent: the service will retry")
+        return "\n".join(lines)
 
     async def _statuses(self, claim: Claim) -> tuple[str, list[CommitStatus]]:
         """Return the newest commit and its statuses. Without a comparison, the commit is empty."""

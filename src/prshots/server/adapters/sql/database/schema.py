@@ -8,7 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.types import TypeEngine
 
-SCHEMA_VERSION = "0029"
+SCHEMA_VERSION = "0028"
 """The newest migration. Every start compares it, to load Alembic only when there is work to do."""
 
 metadata = sa.MetaData()

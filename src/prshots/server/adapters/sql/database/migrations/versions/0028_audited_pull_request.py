@@ -5,7 +5,7 @@ from alembic import op
 
 from prshots.server.adapters.sql.database.schema import text
 
-revision = "0029"
+revision = "0028"
 down_revision = "0027"
 step = "expand"
 oldest = "0012"
