@@ -303,10 +303,10 @@ PULL_REQUESTS: dict[str, PullRequest] = {
         (("recolored", "*/*/*"),),
     ),
     "dark-theme-and-label": PullRequest(
-        "The dark theme has other colors, and the header's button another label.",
+        "The dark theme has other colors, and the header's button another label: nobody may miss the label.",
         "home,pricing,faq/mobile,desktop/*",
         (Edit("*/*/dark", DARK), LABEL),
-        (("recolored", "*/*/dark"), ("same_pixels", "*/*/*")),
+        (("same_pixels", "*/*/*"),),
     ),
     "two-recolorings": PullRequest(
         "Links on some pages, lines on others.",
@@ -414,9 +414,9 @@ PULL_REQUESTS: dict[str, PullRequest] = {
         ),
         (
             ("removed", "legacy/*/*"),
+            ("single", "pricing/*/*"),
+            ("inserted", "orders/*/*"),
             ("recolored", "*/*/dark"),
-            ("same_pixels", "pricing/*/light"),
-            ("inserted", "orders/*/light"),
             ("new", "checkout/*/*"),
         ),
     ),

@@ -150,10 +150,14 @@ def _find_recolored(shots: _Shots) -> list[_Shots]:
     number_of = {shot.shot: number for number, same in enumerate(_find_changes(shots)) for shot in same}
     return [
         table
-        for table in _join_by_main_entries([shot for shot in shots if shot.result.traits.colors])
+        for table in _join_by_main_entries([shot for shot in shots if _is_recolored(shot)])
         if any(shot.result.traits.share >= _THEME_SHARE for shot in table)
         or (len(_names(table)) > 1 and len({number_of[shot.shot] for shot in table}) > 1)
     ]
+
+
+def _is_recolored(shot: PlannedShot) -> bool:
+    return bool(shot.result.traits.colors) and not shot.result.traits.more_than_colors
 
 
 def _main_entries(shot: PlannedShot) -> list[_Entry]:

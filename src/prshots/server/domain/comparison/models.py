@@ -23,14 +23,16 @@ class Traits:
     """What a difference looks like, regardless of its position. Equal traits mean the same change.
 
     `regions` is a hash of what the changed regions show before and after, and `rows` of the inserted or
-    removed rows. `colors` is the table that the differing pixels follow, if they follow one, most pixels
-    first. `share` is the share of the image that differs, from 0 to 1.
+    removed rows. `colors` is the table that nearly all differing pixels follow, if there is one, most pixels
+    first. If applying it to the before image doesn't give the after image, `more_than_colors` is true, and
+    `regions` is about what still differs. `share` is the share of the image that differs, from 0 to 1.
     """
 
     regions: str = ""
     rows: str = ""
     colors: Sequence[ColorChange] = ()
     share: float = 0.0
+    more_than_colors: bool = False
 
     @classmethod
     def from_facts(cls, facts: Mapping[str, Any]) -> Self:

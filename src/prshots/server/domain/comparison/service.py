@@ -38,7 +38,7 @@ from prshots.server.domain.images.recorded_objects import store_and_record
 from prshots.server.domain.images.service import Images
 from prshots.server.domain.projects.models import Project
 
-ENGINE = 2
+ENGINE = 3
 """The version of the comparison rules. Raising it makes the service compare every pair again."""
 
 REPLY_SECONDS = 10.0

@@ -23,13 +23,15 @@ from prshots.server.adapters.pictures.engine.differing_pixels import (
     MARGIN,
     Strength,
     find_differences,
+    find_same_shapes,
 )
 from prshots.server.adapters.pictures.engine.pixel_identity import DecodedPicture
+from prshots.server.adapters.pictures.engine.recoloring import Recoloring, Rows, find_recoloring
 from prshots.server.adapters.pictures.engine.regions import Box, boxes_around, clear_noise, merge_strips
 from prshots.server.adapters.pictures.engine.row_alignment import Sketches, Stretch, align
 from prshots.server.adapters.pictures.engine.text_cursor import REACH, TALLEST, is_text_cursor
-from prshots.server.adapters.pictures.engine.traits import Rows, find_traits
-from prshots.server.domain.comparison.models import NO_TRAITS, PairResult, Traits
+from prshots.server.adapters.pictures.engine.traits import find_traits
+from prshots.server.domain.comparison.models import NO_TRAITS, PairResult, PairVerdict, Traits
 
 Pixels = npt.NDArray[np.uint8]
 """Rows, columns, channels."""
@@ -104,6 +106,10 @@ _ENOUGH_PIXELS = 4_000_000
 _NEARLY_ALL = 0.9
 """If this share of the first pixels differs visibly, count the rest without asking whether it's visible."""
 
+_LEAST_BESIDE_COLORS = 240
+"""The minimum sum of levels in a group of pixels that don't follow a table of colors: at rounded corners, a pixel
+or two mix three colors."""
+
 _FEW_ROWS = 1 / 16
 """If content beside a sidebar moved, and no whole row did, more than this share of the rows differs."""
 _CONTENT_SHARE = 1 / 3
@@ -136,15 +142,25 @@ def _compare_pair(pair: "_Pair") -> PairResult:
     changed = boxes_around(strengths, MAX_REGIONS - _MAX_STRIPS)
     if not strips and (not changed or _is_text_cursor(pair, changed)):
         return PairResult("unchanged")
-    traits = pair.find_traits(stretches, strengths)
+    verdict: PairVerdict = "changed" if changed or not pair.same_width else "moved"
+    differing = int(np.count_nonzero(strengths))
+    recoloring = pair.find_recoloring(stretches, strengths)
+    more_than_colors = False
+    if recoloring:
+        rest = pair.strengths(stretches, recoloring)
+        clear_noise(rest, _LEAST_BESIDE_COLORS)
+        more_than_colors = bool(strips) or bool(rest.any())
+        if more_than_colors:
+            strengths, changed = rest, boxes_around(rest, MAX_REGIONS - _MAX_STRIPS)
+    traits = pair.find_traits(stretches, strengths, recoloring, more_than_colors=more_than_colors)
     closeups = draw_closeups(pair.before.image, pair.after.image, changed, strips, stretches)
     pair.before.image.close()  # frees memory for drawing
     inserted = sum(stretch.rows for stretch in stretches if stretch.kind == "inserted")
     # The largest distance, in rows, that any content moved or the image grew or shrank.
     shift = max(accumulate((stretch.shift for stretch in stretches), initial=0), key=abs)
     return PairResult(
-        verdict="changed" if changed or not pair.same_width else "moved",
-        pixels=int(np.count_nonzero(strengths)) + inserted * (pair.right - pair.left),
+        verdict=verdict,
+        pixels=differing + inserted * (pair.right - pair.left),
         regions=[box.region for box in sorted([*strips, *changed], key=lambda box: (box.top, box.left))],
         shift=shift,
         marked=draw_difference(pair.after.image, strengths, changed, strips),
@@ -193,6 +209,8 @@ class _Pair:
         self.left, self.right = 0, self.width  # the columns in which rows are aligned and compared
         self._transparent = before.is_transparent or after.is_transparent
         self.thresholds = LOSSY if before.is_lossy or after.is_lossy else LOSSLESS
+        self._has_traits = self.same_width and not self.thresholds.is_lossy  # else noise is everywhere
+        self._rows = Rows(partial(self.pixels, before), partial(self.pixels, after))
 
     def align_rows(self) -> list[Stretch]:
         canvases = (self.before, self.after)
@@ -255,50 +273,63 @@ class _Pair:
         for top, bottom in decoding.bands(shorter.height, taller.height, self.width):
             yield last, self.pixels(taller, top, bottom)
 
-    def strengths(self, stretches: Sequence[Stretch]) -> Strength:
-        """Return how much each pixel of the after image differs."""
+    def strengths(self, stretches: Sequence[Stretch], recoloring: Recoloring | None = None) -> Strength:
+        """Return how much each pixel of the after image differs, besides the recoloring."""
         strengths = np.zeros((self.after.height, self.after.width), np.uint8)
         strengths[:, self.width :] = 255
         compared = differing = 0
         for chunk in _chunks(stretches, self.width):
             part = strengths[chunk.after : chunk.after + chunk.rows, : self.width]
             is_clear = compared > _ENOUGH_PIXELS and differing > compared * _NEARLY_ALL
-            self._compare(chunk, part, is_clear=is_clear)
+            self._compare(chunk, part, recoloring, is_clear=is_clear)
             compared, differing = compared + part.size, differing + int(np.count_nonzero(part))
         return strengths
 
-    def find_traits(self, stretches: Sequence[Stretch], strengths: Strength) -> Traits:
-        """Describe the difference, unless the widths differ or noise is everywhere."""
-        if self.thresholds.is_lossy or not self.same_width:
+    def find_recoloring(self, stretches: Sequence[Stretch], strengths: Strength) -> Recoloring | None:
+        return find_recoloring(self._rows, stretches, strengths) if self._has_traits else None
+
+    def find_traits(
+        self,
+        stretches: Sequence[Stretch],
+        strengths: Strength,
+        recoloring: Recoloring | None,
+        *,
+        more_than_colors: bool,
+    ) -> Traits:
+        if not self._has_traits:
             return NO_TRAITS
-        rows = Rows(partial(self.pixels, self.before), partial(self.pixels, self.after))
-        return find_traits(rows, stretches, strengths)
+        return find_traits(self._rows, stretches, strengths, recoloring, more_than_colors=more_than_colors)
 
     def pixels(self, canvas: Canvas, top: int, bottom: int) -> Pixels:
         return canvas.pixels(Box(0, top, self.width, bottom), transparent=self._transparent)
 
-    def _compare(self, chunk: "_Chunk", strengths: Strength, *, is_clear: bool) -> None:
+    def _compare(
+        self, chunk: "_Chunk", strengths: Strength, recoloring: Recoloring | None, *, is_clear: bool
+    ) -> None:
         ours, theirs = (
             self.pixels(canvas, top - chunk.above, top + chunk.rows + chunk.below)
             for canvas, top in ((self.before, chunk.before), (self.after, chunk.after))
         )
+        recolored = recoloring.apply(ours, theirs) if recoloring else ours
         rows = slice(chunk.above, chunk.above + chunk.rows)
         if is_clear:
-            strengths[:] = (ours[rows] != theirs[rows]).any(axis=2) * np.uint8(255)
+            strengths[:] = (recolored[rows] != theirs[rows]).any(axis=2) * np.uint8(255)
             return
         differs = (
-            (ours != theirs)[:, self.left : self.right].any(axis=0).any(axis=1)
+            (recolored != theirs)[:, self.left : self.right].any(axis=0).any(axis=1)
         )  # one axis at a time is faster
         columns = np.flatnonzero(differs) + self.left
         if not len(columns):
             return
         left = max(self.left, int(columns[0]) - MARGIN)
         right = min(self.right, int(columns[-1]) + 1 + MARGIN)
-        for one, other in zip(
-            _on_grounds(ours[:, left:right]), _on_grounds(theirs[:, left:right]), strict=True
-        ):
-            part = strengths[:, left:right]
-            np.maximum(part, find_differences(one, other, self.thresholds)[rows], out=part)
+        part = strengths[:, left:right]
+        sides = (_on_grounds(side[:, left:right]) for side in (ours, recolored, theirs))
+        for before, expected, after in zip(*sides, strict=True):
+            found = find_differences(expected, after, self.thresholds)
+            if recoloring:
+                found[find_same_shapes(before, after)] = 0
+            np.maximum(part, found[rows], out=part)
 
 
 class _Chunk(NamedTuple):

@@ -62,12 +62,21 @@ _BALANCED = 0.45
 _LARGEST_SHIFT = 1.2
 """The largest movement, as estimated from slopes. At sharp edges, a movement of half a pixel gives 0.6 to
 1.1, and of one pixel 1.3."""
+_CORRELATION = 0.9
+"""The least correlation of brightness around a pixel if a shape is the same in other colors."""
 _SLOPE_NOISE = 4200
 _LEAST_CHANGE = 500
 
 _TO_XYZ = np.array(
     [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]], np.float32
 ) / np.array([[0.9505], [1.0], [1.089]], np.float32)
+
+
+def find_unequal(before: Plane, after: Plane) -> Flags:
+    """Return which pixels aren't equal."""
+    channels = range(before.shape[2])
+    differing: Flags = np.logical_or.reduce([before[..., each] != after[..., each] for each in channels])
+    return differing
 
 
 def find_differences(before: Plane, after: Plane, thresholds: Thresholds) -> Strength:
@@ -131,8 +140,8 @@ def _drop_shifts(shapes: Flags, one: Plane, other: Plane, contrast: Plane, thres
 
 def _contrast(one: Plane, other: Plane) -> Plane:
     """Return the contrast around each pixel in both images."""
-    highest = _combine_neighbors(np.maximum(one, other), np.maximum)
-    contrast: Plane = highest - _combine_neighbors(np.minimum(one, other), np.minimum)
+    highest = combine_neighbors(np.maximum(one, other), np.maximum)
+    contrast: Plane = highest - combine_neighbors(np.minimum(one, other), np.minimum)
     return contrast
 
 
@@ -142,8 +151,8 @@ def _is_edge(one: Plane, other: Plane) -> Flags:
     A line of another color isn't such an edge: its old color is nowhere in the new image.
     """
     low, high = np.minimum(one, other), np.maximum(one, other)
-    darkest = np.maximum(_combine_neighbors(one, np.minimum), _combine_neighbors(other, np.minimum))
-    brightest = np.minimum(_combine_neighbors(one, np.maximum), _combine_neighbors(other, np.maximum))
+    darkest = np.maximum(combine_neighbors(one, np.minimum), combine_neighbors(other, np.minimum))
+    brightest = np.minimum(combine_neighbors(one, np.maximum), combine_neighbors(other, np.maximum))
     return (darkest <= low) & (brightest >= high)
 
 
@@ -158,12 +167,12 @@ def _find_flat_areas(
     cells = flat.astype(np.float32)
     if thresholds.is_lossy:  # an encoder's errors cancel out, a new color doesn't
         change, cells = (
-            _combine_neighbors(_combine_neighbors(each, np.add), np.add) for each in (change, cells)
+            combine_neighbors(combine_neighbors(each, np.add), np.add) for each in (change, cells)
         )
         change /= np.maximum(cells, 1)[..., np.newaxis]
         flat &= cells >= _LEAST_FLAT
     other = (flat & (np.square(change).sum(axis=-1) > thresholds.flat**2)).astype(np.uint8)
-    return _spread_to_pixels((other > 0) & (_combine_neighbors(other, np.add) >= thresholds.flat_cells))
+    return _spread_to_pixels((other > 0) & (combine_neighbors(other, np.add) >= thresholds.flat_cells))
 
 
 def _is_flat(luma: Plane, thresholds: Thresholds) -> Flags:
@@ -214,9 +223,23 @@ def _measure_shift(one: Plane, other: Plane) -> Floats:
     return explained
 
 
+def find_same_shapes(before: Plane, after: Plane) -> Flags:
+    """Return which pixels are in shapes that only have other colors: the brightness around them correlates."""
+    height, width = before.shape[:2]
+    one, other = (_planes(_pad(pixels))[0].astype(np.int32) for pixels in (before, after))
+    count = _sum_around_cells(np.ones_like(one))
+    sum_one, sum_other, products, squares_one, squares_other = (
+        _sum_around_cells(values) for values in (one, other, one * other, one * one, other * other)
+    )
+    spread_one, spread_other = squares_one - sum_one**2 / count, squares_other - sum_other**2 / count
+    together = products - sum_one * sum_other / count
+    is_same = together**2 >= _CORRELATION**2 * np.maximum(spread_one, count) * np.maximum(spread_other, count)
+    return _spread_to_pixels(is_same)[:height, :width]
+
+
 def _sum_around_cells(values: npt.NDArray[np.signedinteger]) -> Floats:
     """Return the sum over each cell and its eight neighbors."""
-    return _combine_neighbors(_combine_cells(values, np.add).astype(np.float32), np.add)
+    return combine_neighbors(_combine_cells(values, np.add).astype(np.float32), np.add)
 
 
 def _pad(pixels: Plane) -> Plane:
@@ -239,7 +262,7 @@ def _combine_cells(pixels: npt.NDArray[T], combine: np.ufunc) -> npt.NDArray[T]:
     return columns
 
 
-def _combine_neighbors(values: npt.NDArray[T], combine: np.ufunc) -> npt.NDArray[T]:
+def combine_neighbors(values: npt.NDArray[T], combine: np.ufunc) -> npt.NDArray[T]:
     """Return the sum, minimum or maximum of each element and its eight neighbors."""
     rows = values.copy()
     combine(rows[1:], values[:-1], out=rows[1:])

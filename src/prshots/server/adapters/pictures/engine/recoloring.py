@@ -1,0 +1,252 @@
+"""Find the table of colors that a difference follows, and apply it to the before image.
+
+Whatever still differs then is more than a new color.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from prshots.server.adapters.pictures.engine.differing_pixels import Strength, combine_neighbors, find_unequal
+from prshots.server.adapters.pictures.engine.row_alignment import Stretch
+from prshots.server.domain.comparison.models import ColorChange
+
+Pixels = npt.NDArray[np.uint8]
+Flags = npt.NDArray[np.bool_]
+Colors = npt.NDArray[np.float32]
+"""Red, green and blue of each color."""
+Numbers = npt.NDArray[np.uint32]
+"""Colors as numbers: 0xrrggbb."""
+Change = tuple[Colors, Colors]
+"""A color before and after. Both are the same if it stays."""
+
+_SAMPLE = 100_000
+"""How many pixels to take the colors from."""
+
+_FOLLOWING = 0.95
+"""The share of the differing pixels that must follow the table."""
+_MOST_ENTRIES = 16
+_LEAST_PIXELS, _LEAST_SHARE = 8, 0.0005
+"""An entry has at least this many of the sampled pixels that differ, and at least this share of them."""
+_FLAT_SHARE = 0.05
+"""A color with this share is an entry even if it's a mixture of two others. Edges have fewer pixels."""
+_MOST_SAMPLED, _MOST_APPLIED = 1024, 50_000
+"""How many different pairs of an old and a new color to look at, in the sample and in the whole image. The
+others don't follow the table."""
+
+_ENDS = 12
+"""How many colors that stay the same can be one side of an edge."""
+_BLACK, _WHITE = 0, 0xFFFFFF
+"""Small text on a button may have no pixel with its full color."""
+_GROUND_SHARE = 0.03
+"""A color that stays the same in this share of the image is a ground."""
+_ROUNDING = 2
+"""How far an old color may be from a mixture of two others, in levels."""
+_NO_MIXTURE = 256
+"""Farther than any mixture can be."""
+_NEAR, _NEAR_SHARE = 6, 0.15
+"""How far the new color may be, in levels, and as a share of the contrast: browsers draw dark
+text on bright ground bolder than bright text on dark ground."""
+_HALF_A_STROKE = 3
+"""In pixels. Letters and lines are thinner than twice this."""
+
+
+class Rows(NamedTuple):
+    """Functions that take a first row and an end row, and return the pixels of these rows."""
+
+    before: Callable[[int, int], Pixels]
+    after: Callable[[int, int], Pixels]
+
+
+class Recoloring:
+    """A table of colors that nearly all differing pixels follow.
+
+    A pixel follows the table if its color is an entry, or a mixture of two entries, as at the edges of
+    letters. Either of the two may also be a color that stays the same.
+    """
+
+    def __init__(self, table: list[ColorChange], edges: list[tuple[Change, Change]]) -> None:
+        self.table = table
+        self._edges = edges
+        self._entries = {int(old[1:], 16): int(new[1:], 16) for old, new, _ in table}
+        self._expected: dict[int, int] = {}
+
+    def apply(self, before: Pixels, after: Pixels) -> Pixels:
+        """Return the before image with new colors: those of the after image, wherever it follows the table."""
+        old, new = _to_numbers(before), _to_numbers(after)
+        expected, is_entry = old.copy(), np.zeros(old.shape, bool)
+        for start, target in self._entries.items():
+            here = old == start
+            expected[here], is_entry[here] = target, True
+        differing = expected != new
+        same = ~find_unequal(before, after)
+        stays = differing & (same & (_find_thick(same) | ~_find_flat(old.reshape(same.shape)))).ravel()
+        expected[stays] = new[stays]
+        others = np.flatnonzero(~is_entry & (old != new))
+        expected[others] = self._mix(old[others], new[others])
+        recolored = before.copy()
+        for channel, shift in enumerate((16, 8, 0)):
+            recolored[..., channel] = (expected >> np.uint32(shift)).reshape(before.shape[:2])
+        return recolored
+
+    def _mix(self, olds: Numbers, news: Numbers) -> Numbers:
+        """Return the new colors where they follow the table, and else the ones that the table gives."""
+        pairs, places = np.unique(olds.astype(np.uint64) << 24 | news, return_inverse=True)
+        numbers = pairs.tolist()
+        unknown = [pair for pair in numbers if pair not in self._expected]
+        if unknown and len(self._expected) < _MOST_APPLIED:
+            self._expected.update(zip(unknown, self._mix_pairs(np.array(unknown, np.uint64)), strict=True))
+        expected = [self._expected.get(pair, pair >> 24) for pair in numbers]
+        return np.array(expected, np.uint32)[places]
+
+    def _mix_pairs(self, pairs: npt.NDArray[np.uint64]) -> list[int]:
+        olds, news = _to_rgb((pairs >> 24).astype(np.uint32)), _to_rgb((pairs & 0xFFFFFF).astype(np.uint32))
+        expected, distance = olds.copy(), np.full(len(pairs), np.inf, np.float32)
+        for one, other in self._edges:
+            mixed, beyond = _mix(olds, news, one, other)
+            nearer = beyond < distance
+            expected[nearer], distance[nearer] = mixed[nearer], beyond[nearer]
+        expected[distance <= 0] = news[distance <= 0]
+        red, green, blue = np.rint(expected).astype(np.uint32).T
+        numbers: list[int] = (red << np.uint32(16) | green << np.uint32(8) | blue).tolist()
+        return numbers
+
+
+def find_recoloring(rows: Rows, stretches: Sequence[Stretch], strengths: Strength) -> Recoloring | None:
+    """Return the table of colors that the differing pixels follow, if there is one.
+
+    No entry starts or ends at a ground that stays, and no two end at the same color: the ground and the text
+    under a new box aren't recolored, and neither is a button that is gone.
+    """
+    old, new, scale = _sample_differing(rows, stretches, strengths)
+    if len(old) < _LEAST_PIXELS:
+        return None
+    pairs, counts = np.unique(old.astype(np.uint64) << 24 | new, return_counts=True)
+    most = np.argsort(-counts, kind="stable")[:_MOST_SAMPLED]
+    pairs, counts = pairs[most], counts[most]
+    olds, news = (pairs >> 24).astype(np.uint32), (pairs & 0xFFFFFF).astype(np.uint32)
+    kept = Counter(_count_colors(rows, stretches, strengths.shape[1]))
+    changed = Counter[int]()
+    for color, count in zip(olds.tolist(), counts.tolist(), strict=True):
+        changed[color] += count * scale
+    kept.subtract(changed)
+    ends = [color for color, count in kept.most_common(_ENDS) if count > 0]
+    ends += {_BLACK, _WHITE} - {*ends}
+    least = _GROUND_SHARE * strengths.size
+    found = _Table(olds, news, ends, [color for color in ends if kept[color] >= max(least, changed[color])])
+    for index, count in enumerate(counts.tolist()):
+        if count < max(_LEAST_PIXELS, _LEAST_SHARE * len(old)):
+            break
+        if not found.follows[index] or count >= _FLAT_SHARE * len(old):
+            found.add(index)
+    if counts[found.follows].sum() < _FOLLOWING * len(old):
+        return None
+    table = [
+        ColorChange(f"#{olds[index]:06x}", f"#{news[index]:06x}", int(counts[index]) * scale)
+        for index in found.entries
+    ]
+    return Recoloring(table, found.edges)
+
+
+class _Table:
+    """A table in the making, and which pairs of an old and a new color follow it.
+
+    `kept` are colors that stay the same, and `grounds` those that no entry may start or end at.
+    """
+
+    def __init__(self, olds: Numbers, news: Numbers, kept: list[int], grounds: list[int]) -> None:
+        self.entries: list[int] = []
+        """Indexes of pairs."""
+        self.edges: list[tuple[Change, Change]] = []
+        """The entries, each with each other one, and with each color that stays."""
+        self.follows = np.zeros(len(olds), bool)
+        self._numbers = list(zip(olds.tolist(), news.tolist(), strict=True))
+        self._olds, self._news = _to_rgb(olds), _to_rgb(news)
+        self._ends: list[Change] = [(color, color) for color in _to_rgb(np.array(kept, np.uint32))]
+        self._starts, self._targets = {*grounds}, {*grounds}
+
+    def add(self, index: int) -> None:
+        """Make the pair an entry, if there is room and neither of its colors is taken."""
+        start, target = self._numbers[index]
+        if len(self.entries) == _MOST_ENTRIES or start in self._starts or target in self._targets:
+            return
+        self._starts.add(start)
+        self._targets.add(target)
+        self.entries.append(index)
+        self._ends.append((self._olds[index], self._news[index]))
+        for other in self._ends:
+            self.edges.append((self._ends[-1], other))
+            self.follows |= _mix(self._olds, self._news, *self.edges[-1])[1] <= 0
+
+
+def _mix(olds: Colors, news: Colors, one: Change, other: Change) -> tuple[Colors, Colors]:
+    """Return what the old colors become as mixtures of two, and how much too far the new ones are.
+
+    A new color may be near, because of what browsers draw differently. For colors that aren't mixtures, it is
+    infinitely far.
+    """
+    before, after = other[0] - one[0], other[1] - one[1]
+    part = ((olds - one[0]) @ before / max(1, before @ before)).clip(0, 1)
+    mixed = one[1] + part[:, None] * after
+    near = _NEAR + _NEAR_SHARE * np.abs(after).max()
+    beyond = np.abs(mixed - news).max(axis=1) - near
+    off = np.abs(one[0] + part[:, None] * before - olds).max(axis=1)
+    return mixed, np.where(off <= _ROUNDING, beyond, off + _NO_MIXTURE)
+
+
+def _find_flat(colors: Numbers) -> Flags:
+    """Return which pixels have the color of all their neighbors."""
+    return combine_neighbors(colors, np.minimum) == combine_neighbors(colors, np.maximum)
+
+
+def _find_thick(flags: Flags) -> Flags:
+    """Return which of the marked pixels are in areas at least as wide and as high as a letter's strokes."""
+    thick = flags.astype(np.uint8)
+    for combine in (np.minimum, np.maximum):
+        for _ in range(_HALF_A_STROKE):
+            thick = combine_neighbors(thick, combine)
+    return thick > 0
+
+
+def _sample_differing(
+    rows: Rows, stretches: Sequence[Stretch], strengths: Strength
+) -> tuple[Numbers, Numbers, int]:
+    """Return the old and the new color of pixels that differ, and how many pixels each of them stands for."""
+    paired = [stretch for stretch in stretches if stretch.kind == "paired"]
+    every = [(before + row, after + row) for _, before, after, count in paired for row in range(count)]
+    step = _step(len(every) * strengths.shape[1])
+    old, new = [np.zeros(0, np.uint32)], [np.zeros(0, np.uint32)]
+    for before, after in every[::step]:
+        columns = slice(before // step % step, None, step)
+        ours, theirs = rows.before(before, before + 1)[:, columns], rows.after(after, after + 1)[:, columns]
+        visible = find_unequal(ours, theirs) & (strengths[after : after + 1, columns] > 0)
+        old.append(_to_numbers(ours[visible]))
+        new.append(_to_numbers(theirs[visible]))
+    return np.concatenate(old), np.concatenate(new), step * step
+
+
+def _count_colors(rows: Rows, stretches: Sequence[Stretch], width: int) -> dict[int, int]:
+    """Estimate how many pixels of the before image have each color."""
+    height = max(stretch.before + stretch.rows for stretch in stretches if stretch.kind != "inserted")
+    step = _step(height * width)
+    sample = [rows.before(row, row + 1)[:, row // step % step :: step] for row in range(0, height, step)]
+    colors, counts = np.unique(_to_numbers(np.concatenate(sample, axis=1)), return_counts=True)
+    return dict(zip(colors.tolist(), (counts * step * step).tolist(), strict=True))
+
+
+def _step(pixels: int) -> int:
+    """Return at which rows and columns to sample. Each sampled row starts at another column: lines are straight."""
+    return math.ceil(math.sqrt(max(1, pixels / _SAMPLE)))
+
+
+def _to_numbers(pixels: Pixels) -> Numbers:
+    red, green, blue = (pixels[..., channel].astype(np.uint32).ravel() for channel in range(3))
+    return red << np.uint32(16) | green << np.uint32(8) | blue
+
+
+def _to_rgb(numbers: Numbers) -> Colors:
+    return np.stack([numbers >> shift & 255 for shift in (16, 8, 0)], axis=1).astype(np.float32)
