@@ -134,6 +134,8 @@ def find_recoloring(rows: Rows, stretches: Sequence[Stretch], strengths: Strengt
     for color, count in zip(olds.tolist(), counts.tolist(), strict=True):
         changed[color] += count * scale
     kept.subtract(changed)
+    kept_colors = _to_rgb(np.array([*kept], np.uint32))
+    kept_pixels = np.array([*kept.values()]).clip(0)
     ends = [color for color, count in kept.most_common(_ENDS) if count > 0]
     ends += {_BLACK, _WHITE} - {*ends}
     least = _GROUND_SHARE * strengths.size
@@ -141,7 +143,10 @@ def find_recoloring(rows: Rows, stretches: Sequence[Stretch], strengths: Strengt
     for index, count in enumerate(counts.tolist()):
         if count < max(_LEAST_PIXELS, _LEAST_SHARE * len(old)):
             break
-        if not found.follows[index] or count >= _FLAT_SHARE * len(old):
+        if found.follows[index] and count < _FLAT_SHARE * len(old):
+            continue
+        near = np.abs(kept_colors - _to_rgb(news[index : index + 1])).max(axis=1) <= _ROUNDING
+        if kept_pixels[near].sum() < least:  # else it's gone: a gradient is a ground of many colors
             found.add(index)
     if counts[found.follows].sum() < _FOLLOWING * len(old):
         return None
