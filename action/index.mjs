@@ -4840,7 +4840,7 @@ var COLOR_TYPES = { 1: 0, 2: 4, 3: 2, 4: 6 };
 var FILTERS = [0, 1, 2, 4];
 var LEVEL = 6;
 async function decode(image, maxPixels) {
-  const { header, palette, alpha, data } = chunksOf(image);
+  const { header, palette, alpha, data, exif } = chunksOf(image);
   const [width, height] = [header.readUInt32BE(0), header.readUInt32BE(4)];
   const colorType = header.readUInt8(9);
   const samples = SAMPLES[colorType];
@@ -4851,14 +4851,15 @@ async function decode(image, maxPixels) {
   const stride = width * samples;
   const filtered = await inflated(data, (stride + 1) * height);
   const pixels = unfiltered(filtered, stride, height, samples);
-  if (colorType !== PALETTE) return { width, height, channels: samples, pixels };
-  return { width, height, ...withoutPalette(pixels, palette, alpha) };
+  if (colorType !== PALETTE) return { width, height, channels: samples, pixels, exif };
+  return { width, height, exif, ...withoutPalette(pixels, palette, alpha) };
 }
 function chunksOf(image) {
   const found = {
     header: Buffer.alloc(0),
     palette: Buffer.alloc(0),
     alpha: Buffer.alloc(0),
+    exif: Buffer.alloc(0),
     data: Buffer.alloc(0)
   };
   const data = [];
@@ -4868,6 +4869,7 @@ function chunksOf(image) {
     if (name === "IHDR" && content2.length === 13) found.header = content2;
     else if (name === "PLTE") found.palette = content2;
     else if (name === "tRNS") found.alpha = content2;
+    else if (name === "eXIf" && !data.length) found.exif = content2;
     else if (name === "IDAT") data.push(content2);
   }
   if (!found.header.length || !data.length) throw damaged();
@@ -4927,7 +4929,7 @@ function withoutPalette(indexes, palette, alpha) {
   });
   return { channels, pixels };
 }
-async function encode({ width, height, channels, pixels }) {
+async function encode({ width, height, channels, pixels, exif }) {
   const header = Buffer.alloc(13);
   header.writeUInt32BE(width, 0);
   header.writeUInt32BE(height, 4);
@@ -4935,7 +4937,8 @@ async function encode({ width, height, channels, pixels }) {
   header.writeUInt8(COLOR_TYPES[channels] ?? 0, 9);
   const filtered = filteredRows(pixels, width * channels, height, channels);
   const data = await promisify(deflate)(filtered, { level: LEVEL, memLevel: constants.Z_MAX_MEMLEVEL });
-  const chunks = [chunk("IHDR", header), chunk("IDAT", data), chunk("IEND", Buffer.alloc(0))];
+  const metadata = exif.length ? [chunk("eXIf", exif)] : [];
+  const chunks = [chunk("IHDR", header), ...metadata, chunk("IDAT", data), chunk("IEND", Buffer.alloc(0))];
   return Buffer.concat([SIGNATURE, ...chunks]);
 }
 function filteredRows(pixels, stride, height, samples) {
@@ -5019,7 +5022,7 @@ function withShades(bitmap, bits) {
   );
   return { ...bitmap, pixels: Buffer.from(bitmap.pixels.map((value) => shades[value] ?? 0)) };
 }
-function halve({ width, height, channels, pixels }) {
+function halve({ width, height, channels, pixels, exif }) {
   const [half, rows] = [Math.ceil(width / 2), Math.ceil(height / 2)];
   const reduced = Buffer.alloc(half * rows * channels);
   for (let y = 0; y < rows; y++)
@@ -5031,7 +5034,7 @@ function halve({ width, height, channels, pixels }) {
         const sum = at(left, top) + at(right, top) + at(left, bottom) + at(right, bottom);
         reduced[(y * half + x) * channels + channel] = sum + 2 >> 2;
       }
-  return { width: half, height: rows, channels, pixels: reduced };
+  return { width: half, height: rows, channels, pixels: reduced, exif };
 }
 
 // src/upload.ts
