@@ -16,6 +16,7 @@ import socket
 import sys
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import structlog
@@ -160,9 +161,19 @@ def _build_api(memory_fds: Sequence[int], settings: Settings, listener: socket.s
 
 
 def _build_web(settings: Settings, listener: socket.socket) -> "SocketServer":
-    from prshots.server.wiring.web import build_web
+    from prshots.server.web import app
+    from prshots.server.wiring import avatar_origins
 
-    return _build_server(build_web(settings), listener)
+    web = app.Web(
+        files=Path(app.__file__).with_name("dashboard"),
+        api_url=settings.api_url,
+        base_url=settings.base_url,
+        web_url=settings.web_url,
+        img_url=settings.img_url,
+        avatar_origins=avatar_origins(settings),
+        log_requests=settings.log_requests,
+    )
+    return _build_server(web, listener)
 
 
 def _build_sweep_status(_: Settings, listener: socket.socket) -> "SocketServer":

@@ -37,9 +37,9 @@ from prshots.server.adapters.sql.upkeep.key_fingerprints import SharedKeys
 from prshots.server.api.app import create_api
 from prshots.server.api.dashboard.routes import ROUTES
 from prshots.server.api.dashboard.routing import DashboardServices, starlette_routes
+from prshots.server.api.dashboard.share_links import shared_route
 from prshots.server.api.login import login_routes
 from prshots.server.api.services import PublicServices
-from prshots.server.api.shared import shared_route
 from prshots.server.config.settings import Settings
 from prshots.server.config.values import parse_networks
 from prshots.server.domain.comments.service import Comments
