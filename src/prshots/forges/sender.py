@@ -135,7 +135,7 @@ class Sender:
                     limits += 1
                     self._note_limit(reply, asked, limits)
                     continue
-                if not _is_temporary(reply):
+                if reply.status_code not in _TEMPORARY or QUOTA_REACHED.encode() in reply.content:
                     return reply
             tried += 1
             if tried < tries:
@@ -307,10 +307,6 @@ def retry_after(reply: httpx.Response) -> float | None:
     with suppress(ValueError, OverflowError):  # the offset of a time zone may be any number
         return max(email.utils.parsedate_to_datetime(given).timestamp() - time.time(), 0.0)
     return None
-
-
-def _is_temporary(reply: httpx.Response) -> bool:
-    return reply.status_code in _TEMPORARY and QUOTA_REACHED.encode() not in reply.content
 
 
 def json_of(reply: httpx.Response) -> Any:  # noqa: ANN401 - any JSON value

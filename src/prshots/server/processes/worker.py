@@ -141,11 +141,26 @@ def _answer_pings(pings: socket.socket) -> None:
 
 
 def _build_delivery(settings: Settings, listener: socket.socket) -> "SocketServer":
+    from prshots.server.delivery.decision import Delivery
     from prshots.server.delivery.server import DeliveryServer
-    from prshots.server.wiring.delivery import build_delivery
+    from prshots.server.http.readiness import Readiness
+    from prshots.server.links import FileReader
+    from prshots.server.wiring import awaited_keys, open_reader
 
-    decision, readiness = build_delivery(settings)
-    return DeliveryServer(decision, listener, readiness)
+    # Delivery only verifies, so a key that it created itself would be useless. It waits for the API's keys.
+    reader, keys = open_reader(settings), awaited_keys(settings)
+
+    async def check_keys() -> None:
+        keys.ring()
+
+    async def check_store() -> None:
+        if isinstance(reader, FileReader):  # a disk may hang
+            await asyncio.to_thread(reader.check)
+        else:
+            await reader.check()
+
+    readiness = Readiness({"keys": check_keys, "store": check_store})
+    return DeliveryServer(Delivery(reader, keys, settings.cache_seconds), listener, readiness)
 
 
 def _build_api(memory_fds: Sequence[int], settings: Settings, listener: socket.socket) -> "SocketServer":

@@ -15,7 +15,7 @@ from prshots.server.domain.review.sharing import DEFAULT_DAYS, MAX_DAYS, without
 
 async def list_share_links(call: Call, project: Project, number: int) -> view_types.ShareLinkListView:
     found = await call.services.share_links.of_pull(project, number)
-    return {"share_links": [views.share_link_view(link) for link in found]}
+    return {"share_links": [views.view_of(view_types.ShareLinkView, link) for link in found]}
 
 
 async def create_share_link(call: Call, project: Project, number: int) -> view_types.NewShareLinkView:
@@ -25,7 +25,7 @@ async def create_share_link(call: Call, project: Project, number: int) -> view_t
     # A member who was removed in the meantime gets a 404, and nobody the secret.
     await call.services.organizations.project(call.user, project.id, Role.MAINTAINER)
     url = f"{call.services.about['web_url']}/shared#{secret}"
-    return {"share_link": views.share_link_view(link), "url": url}
+    return {"share_link": views.view_of(view_types.ShareLinkView, link), "url": url}
 
 
 async def revoke_share_link(call: Call, project: Project, number: int) -> view_types.DoneView:
