@@ -15,6 +15,7 @@ from prshots.server.domain.comments.frame import Frame
 from prshots.server.domain.comments.layout import Column, Layout, lay_out_columns
 from prshots.server.domain.comments.markup import (
     STYLES,
+    Pile,
     link,
     name_as_code,
     room_for_images,
@@ -40,18 +41,19 @@ class ShotImages:
         self._shots = shots
         self._folders = folders_of([shot.name for shot in shots], FOLDED_ABOVE)
         self._layouts = _lay_out_names(shots)
-        self._cells, self._sizes = self._write_cells(room)
+        # No more than would fit if the comment contained nothing else.
+        self._cells = Pile(map(self._write_cell, shots), room)
         self._block = cache(self._write_block)
         self._size = cache(lambda shown: size(self.text(shown)))
 
     @property
     def most(self) -> int:
-        return len(self._cells)
+        return len(self._cells.texts)
 
     def fit(self, shown: int, room: int) -> bool:
         """Return whether the images of the first `shown` shots fit into the room."""
         # Tables are larger than their cells, so the cells alone rule out most counts that don't fit.
-        return self._sizes[shown] <= room and self._size(shown) <= room
+        return self._cells.sizes[shown] <= room and self._size(shown) <= room
 
     def parts(self, shown: int) -> dict[ListKey, str]:
         return {None: self.text(shown)}
@@ -63,22 +65,9 @@ class ShotImages:
             folders.setdefault(self._folders[name], {}).setdefault(name, []).append(number)
         return "".join(self._write_folder(folder, names) for folder, names in folders.items())
 
-    def _write_cells(self, room: int) -> tuple[list[str], list[int]]:
-        """Return the cells of as many shots as would fit if the comment contained nothing else.
-
-        Also return the size in bytes of the cells of the first 0, 1, 2, … shots.
-        """
-        cells: list[str] = []
-        sizes = [0]
-        for shot in self._shots:
-            width = self._layouts[shot.name].widths[shot.column]
-            cell = self._tables.cell(shot.images[0], shot.column, width)
-            reached = sizes[-1] + size(cell)
-            if reached > room:
-                break
-            cells.append(cell)
-            sizes.append(reached)
-        return cells, sizes
+    def _write_cell(self, shot: CommentShot) -> str:
+        width = self._layouts[shot.name].widths[shot.column]
+        return self._tables.cell(shot.images[0], shot.column, width)
 
     def _write_folder(self, folder: str, names: Mapping[str, Sequence[int]]) -> str:
         tables = self._tables.tables(self._block(name, tuple(numbers)) for name, numbers in names.items())
@@ -90,7 +79,7 @@ class ShotImages:
 
     def _write_block(self, name: str, numbers: tuple[int, ...]) -> Block:
         """Return a name's block with the images of these shots."""
-        cells = {self._shots[number].column: self._cells[number] for number in numbers}
+        cells = {self._shots[number].column: self._cells.texts[number] for number in numbers}
         grids = [
             Grid(group, [cells.get(column, "") for column in group])
             for group in self._layouts[name].groups

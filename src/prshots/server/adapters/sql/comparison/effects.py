@@ -13,7 +13,6 @@ from prshots.server.adapters.sql.database.schema import compared_shots, decision
 from prshots.server.adapters.sql.outbox.causes import JOB_SECONDS, mark_due
 from prshots.server.adapters.sql.outbox.webhook_causes import note_event
 from prshots.server.adapters.sql.review.decisions import find_facts
-from prshots.server.adapters.sql.review.quarantines import count_quarantined
 from prshots.server.domain.comparison.models import ComparedPair, PairKey
 from prshots.server.domain.review.models import Decision
 from prshots.server.domain.review.rules import review_pairs
@@ -42,6 +41,19 @@ _ASK = sa.text(
     "INSERT INTO asked_pairs (project_id, pr_number, pair, after_decision) "
     "VALUES (:project_id, :pr_number, :pair, :after_decision) ON CONFLICT DO NOTHING"
 )
+# A commit counts once, however often it is compared.
+_COUNT_QUARANTINED = sa.text(
+    "INSERT INTO quarantined_commits (quarantine_id, pr_number, commit_sha, project_id, differed) "
+    "SELECT quarantines.id, compared.pr_number, compared.commit_sha, compared.project_id, "
+    "CASE WHEN compared.verdict = :unchanged THEN 0 ELSE 1 END FROM quarantines "
+    "JOIN compared_shots AS compared ON compared.project_id = quarantines.project_id "
+    "AND compared.name = quarantines.name AND compared.viewport = quarantines.viewport "
+    "AND compared.theme = quarantines.theme "
+    "WHERE quarantines.project_id = :project_id AND quarantines.until > :now "
+    "AND compared.pr_number = :pr_number AND compared.commit_sha = :commit_sha "
+    "AND compared.verdict <> :failed "
+    "ON CONFLICT (quarantine_id, pr_number, commit_sha) DO UPDATE SET differed = excluded.differed"
+)
 
 
 def note_state(connection: sa.Connection, key: Mapping[str, Any], state: ComparisonState, now: int) -> None:
@@ -55,7 +67,7 @@ def note_state(connection: sa.Connection, key: Mapping[str, Any], state: Compari
         newest = connection.execute(NEWEST, key).first()
         if newest and newest.commit_sha == key["commit_sha"]:
             _note_asked(connection, newest, now)
-        count_quarantined(connection, key, now)
+        _count_quarantined(connection, key, now)
         note_event(connection, Event.COMPARED, **place, cause=lambda: _told(connection, key, state))
     mark_due(connection, **place, now=now, comment_in=JOB_SECONDS, has_gate=not is_running)
 
@@ -77,6 +89,12 @@ def _note_asked(connection: sa.Connection, comparison: Any, now: int) -> None:  
         newest = connection.execute(_NEWEST_DECISION, of_pull).scalar_one()
         hashes = (hashlib.sha256("\0".join(pair).encode()).hexdigest() for pair in sorted(asked))
         connection.execute(_ASK, [{**of_pull, "pair": pair, "after_decision": newest} for pair in hashes])
+
+
+def _count_quarantined(connection: sa.Connection, comparison: Mapping[str, object], now: int) -> None:
+    """Record for each quarantined shot whether it differs in this finished comparison, given by its key."""
+    verdicts = {"unchanged": Verdict.UNCHANGED.value, "failed": Verdict.FAILED.value}
+    connection.execute(_COUNT_QUARANTINED, {**comparison, **verdicts, "now": now})
 
 
 def _told(connection: sa.Connection, key: Mapping[str, object], state: ComparisonState) -> dict[str, object]:
