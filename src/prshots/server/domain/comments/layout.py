@@ -1,6 +1,6 @@
 """Image widths. The images in a row have about the same height, and the row fits into a comment."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
@@ -37,9 +37,12 @@ class Layout:
 
 @lru_cache(maxsize=256)
 def lay_out_columns(columns: frozenset[Column]) -> Layout:
-    """Return the layout of a name that has one image in each of these columns."""
+    """Return the layout of a name that has one image in each of these columns. Never enlarges an image."""
     groups = _groups(sorted(columns, key=lambda column: shot_key("", *column)))
-    widths = {column: width for group in groups for column, width in _widths(group)}
+    widths: dict[Column, int] = {}
+    for group in groups:
+        height = min(_TALLEST, _height(group))
+        widths |= {column: min(_pixels(column)[0], int(_aspect(column) * height)) for column in group}
     return Layout(groups, widths)
 
 
@@ -71,13 +74,6 @@ def _groups(columns: Sequence[Column]) -> list[list[Column]]:
         else:
             groups.append(viewport)
     return groups
-
-
-def _widths(group: Sequence[Column]) -> Iterator[tuple[Column, int]]:
-    """Yield the width of each column's images. Never enlarges an image."""
-    height = min(_TALLEST, _height(group))
-    for column in group:
-        yield column, min(_pixels(column)[0], int(_aspect(column) * height))
 
 
 def _height(group: Sequence[Column]) -> float:

@@ -338,7 +338,8 @@ class _Search:
             bool(listed and complete[listed[0]]),
             of_near[0] if of_near else {},
             found,
-            bool(found or listed) or self._branch_has_any(),
+            bool(found or listed)
+            or self._connection.execute(_ANY_OF_BRANCH, self._asked).first() is not None,
         )
 
     def _commits_with_any(self) -> dict[str, bool]:
@@ -375,9 +376,6 @@ class _Search:
                 _base(row, is_listed=False) for row in self._connection.execute(_NEWEST_OF_NAMES, asked)
             )
         return {shot: newest[shot] for shot in shots if shot in newest}
-
-    def _branch_has_any(self) -> bool:
-        return self._connection.execute(_ANY_OF_BRANCH, self._asked).first() is not None
 
 
 def _base(row: Sequence[Any], *, is_listed: bool) -> tuple[ShotKey, ShotBase]:
