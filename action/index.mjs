@@ -350,8 +350,8 @@ var CONTRACT = {
     },
     "view": {
       "takes": "VIEW",
-      "choices": ["all", "latest", "changes", "pairs"],
-      "help": "What to show: all images, the latest image of each shot, each change once, or tables of all changed shots. Default: changes if there is a comparison, otherwise latest."
+      "choices": ["all", "latest", "changes"],
+      "help": "What to show: all images, the latest image of each shot, or each change once. Default: changes if there is a comparison, otherwise latest."
     },
     "expire-post": { "name": "post", "help": "Also update the comment and the pull request's description, so that they show no broken images." },
     "merged-as": {
@@ -3677,7 +3677,7 @@ var Composer = class {
     const comment2 = await this.service.comment(this.prNumber, limit, forge.markerStyle, view);
     this.count = comment2.count;
     this.siblings = comment2.siblings;
-    const withoutPicture = (["changes", "pairs"].includes(view) ? 0 : comment2.listed) + comment2.omitted;
+    const withoutPicture = (view === "changes" ? 0 : comment2.listed) + comment2.omitted;
     if (withoutPicture)
       this.notes.push(
         message("without_image", { count: withoutPicture, total: comment2.count, limit: formatNumber(limit) })

@@ -59,7 +59,7 @@ export class Composer {
     this.count = comment.count;
     this.siblings = comment.siblings;
     // Among the changes, only unchanged shots are merely listed.
-    const withoutPicture = (["changes", "pairs"].includes(view) ? 0 : comment.listed) + comment.omitted;
+    const withoutPicture = (view === "changes" ? 0 : comment.listed) + comment.omitted;
     if (withoutPicture)
       this.notes.push(
         message("without_image", { count: withoutPicture, total: comment.count, limit: formatNumber(limit) }),

@@ -66,7 +66,7 @@ class Composer:
         comment = self.service.comment(self.pr_number, limit=limit, marker=forge.marker_style, view=self.view)
         self.count, self.siblings = comment.count, comment.siblings
         # Among the changes, only unchanged shots are merely listed.
-        listed = 0 if self.view in {View.CHANGES, View.PAIRS} else comment.listed
+        listed = 0 if self.view is View.CHANGES else comment.listed
         if without_picture := listed + comment.omitted:
             self.notes.append(
                 message("without_image", count=without_picture, total=comment.count, limit=f"{limit:,}")

@@ -106,8 +106,7 @@ _COMMENT = operation(
             "view",
             {"type": "string", "enum": list(View)},
             "`all` (the default): every image, oldest first. `latest`: the newest image of each shot. "
-            "`changes`: each change from the base once, with a picture. "
-            "`pairs`: tables of every changed shot, before and after.",
+            "`changes`: each change from the base once, with a picture.",
         ),
     ],
 )
