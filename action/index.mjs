@@ -213,7 +213,7 @@ var CONTRACT = {
     "expire": {
       "summary": "Expire a closed pull request's screenshots.",
       "details": [
-        "If it was merged, its changes become baselines first. The project's policy decides whether the screenshots are deleted. With --post, the comment then says that they were deleted, the description shows none, and GitHub's image proxy drops its copies."
+        "If it was merged, its changes become baselines first. The project's policy decides whether the screenshots are deleted. With --post, the comment then says that they were deleted, the description no longer shows them, and GitHub's image proxy drops its copies."
       ],
       "options": [
         "pr",
@@ -465,7 +465,7 @@ var CONTRACT = {
     "comment_unchanged": "The comment on pull request {number} at {forge} was already up to date.",
     "comment_kept": "Left the comment on pull request {number} at {forge} as it is, because another account wrote it.",
     "comment_kept_current": "CI keeps the comment current",
-    "comment_is_older": "CI keeps the comment current. The comment shows an older state; CI updates it at its next run",
+    "comment_is_older": "CI keeps the comment current. The comment shows an older state; CI updates it on its next run",
     "comment_none": "Pull request {number} at {forge} has no screenshots, so no comment was posted.",
     "template_left_out": "the template is left out: it is too long for a comment on {forge}",
     "without_image": "the comment has no image of {count} of {total} screenshots, because it can have at most {limit} bytes",
@@ -488,8 +488,8 @@ var CONTRACT = {
     "comment_up_to_date": "The comment was already up to date.",
     "comment_of_other_account": "Did not change the comment, because another account wrote it: CI keeps the comment current.",
     "screenshot_deleted": "_(screenshot deleted)_",
-    "description_cleaned": "Replaced {screenshots} in the description, because they are deleted.",
-    "description_not_changed": "Warning: the description can still show deleted screenshots: {why}.",
+    "description_cleaned": "Replaced {screenshots} in the description.",
+    "description_not_changed": "Warning: can't update the description, which may still show deleted screenshots: {why}.",
     "no_comment_to_update": "There is no comment to update.",
     "proxy_kept_copies": "Warning: the image proxy kept {count} of its copies. They expire on their own.",
     "forge_refused_token": "{forge} refused the token ({why}): it is wrong, expired or revoked. {needs}",
@@ -4218,7 +4218,7 @@ function policyMessage({ prNumber: number, policy, marked, expired }) {
 function commentMessages({ left, posted, replaced, notDescribed, notPurged }) {
   const messages = [];
   if (replaced)
-    messages.push(message("description_cleaned", { screenshots: pluralize(replaced, "screenshot") }));
+    messages.push(message("description_cleaned", { screenshots: pluralize(replaced, "deleted screenshot") }));
   if (notDescribed) messages.push(message("description_not_changed", { why: notDescribed }));
   if (left)
     return [...messages, message("comment_still_shows", { screenshots: pluralize(left, "screenshot") })];

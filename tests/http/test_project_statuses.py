@@ -192,7 +192,7 @@ def test_unreadable_screenshots_are_named_first(monorepo: Monorepo) -> None:
     assert monorepo.shared("web")["comparison"]["blocked"] == words
 
 
-def test_a_base_outside_the_history_asks_and_is_said_in_words(monorepo: Monorepo) -> None:
+def test_comment_names_a_base_outside_the_history_and_asks_for_a_decision(monorepo: Monorepo) -> None:
     web = monorepo.add("web")
     web.push("2", cart=RED, home=PLAIN)
     found = web.compare("2")

@@ -107,6 +107,6 @@ def post(forge: Forge, composer: Composer, *, creates: bool = True) -> Posted:
         )
     except ForgeRefusedError as error:
         raise with_fork_advice(error, composer.job) from error
-    if posted.outcome is PostOutcome.KEPT:  # the notes about the text are not about the comment
+    if posted.outcome is PostOutcome.KEPT:  # the notes are about a text that wasn't posted
         composer.notes = [message("comment_is_older" if posted.is_older else "comment_kept_current")]
     return posted

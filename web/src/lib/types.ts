@@ -120,7 +120,7 @@ export interface Gate {
   open: number;
   /** Why it is blocked: `running`, `incomplete`, `failed`, `no_baseline` or `not_compared`. Else empty. */
   reason: string;
-  /** What to post on the commit: all of them, and nothing else. Not present in the reply to a decision. */
+  /** The statuses to post on the commit, and no others. Not present in the reply to a decision. */
   statuses?: GateStatus[];
 }
 

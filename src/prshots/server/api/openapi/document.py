@@ -286,7 +286,7 @@ _SKIP = operation(
     "Record that a commit's run takes no screenshots",
     "skip",
     {
-        "200": json_reply("The project passes. Its siblings don't.", schema_of(PullGate)),
+        "200": json_reply("The project passes. Other projects' gates don't change.", schema_of(PullGate)),
         "429": RATE_LIMITED,
     },
     body=json_body(
