@@ -213,7 +213,7 @@ var CONTRACT = {
     "expire": {
       "summary": "Expire a closed pull request's screenshots.",
       "details": [
-        "If it was merged, its changes become baselines first. The project's policy decides whether the screenshots are deleted. With --post, the comment then says that they were deleted, the description shows none, and GitHub's image proxy drops its copies."
+        "If it was merged, its changes become baselines first. The project's policy decides whether the screenshots are deleted. With --post, the comment then says that they were deleted, the description no longer shows them, and GitHub's image proxy drops its copies."
       ],
       "options": [
         "pr",
@@ -350,8 +350,8 @@ var CONTRACT = {
     },
     "view": {
       "takes": "VIEW",
-      "choices": ["all", "latest", "changes", "pairs"],
-      "help": "What to show: all images, the latest image of each shot, each change once, or tables of all changed shots. Default: changes if there is a comparison, otherwise latest."
+      "choices": ["all", "latest", "changes"],
+      "help": "What to show: all images, the latest image of each shot, or each change once. Default: changes if there is a comparison, otherwise latest."
     },
     "expire-post": { "name": "post", "help": "Also update the comment and the pull request's description, so that they show no broken images." },
     "merged-as": {
@@ -465,7 +465,7 @@ var CONTRACT = {
     "comment_unchanged": "The comment on pull request {number} at {forge} was already up to date.",
     "comment_kept": "Left the comment on pull request {number} at {forge} as it is, because another account wrote it.",
     "comment_kept_current": "CI keeps the comment current",
-    "comment_is_older": "CI keeps the comment current. The comment shows an older state; CI updates it at its next run",
+    "comment_is_older": "CI keeps the comment current. The comment shows an older state; CI updates it on its next run",
     "comment_none": "Pull request {number} at {forge} has no screenshots, so no comment was posted.",
     "template_left_out": "the template is left out: it is too long for a comment on {forge}",
     "without_image": "the comment has no image of {count} of {total} screenshots, because it can have at most {limit} bytes",
@@ -488,8 +488,8 @@ var CONTRACT = {
     "comment_up_to_date": "The comment was already up to date.",
     "comment_of_other_account": "Did not change the comment, because another account wrote it: CI keeps the comment current.",
     "screenshot_deleted": "_(screenshot deleted)_",
-    "description_cleaned": "Replaced {screenshots} in the description, because they are deleted.",
-    "description_not_changed": "Warning: the description can still show deleted screenshots: {why}.",
+    "description_cleaned": "Replaced {screenshots} in the description.",
+    "description_not_changed": "Warning: can't update the description, which may still show deleted screenshots: {why}.",
     "no_comment_to_update": "There is no comment to update.",
     "proxy_kept_copies": "Warning: the image proxy kept {count} of its copies. They expire on their own.",
     "forge_refused_token": "{forge} refused the token ({why}): it is wrong, expired or revoked. {needs}",
@@ -3677,7 +3677,7 @@ var Composer = class {
     const comment2 = await this.service.comment(this.prNumber, limit, forge.markerStyle, view);
     this.count = comment2.count;
     this.siblings = comment2.siblings;
-    const withoutPicture = (["changes", "pairs"].includes(view) ? 0 : comment2.listed) + comment2.omitted;
+    const withoutPicture = (view === "changes" ? 0 : comment2.listed) + comment2.omitted;
     if (withoutPicture)
       this.notes.push(
         message("without_image", { count: withoutPicture, total: comment2.count, limit: formatNumber(limit) })
@@ -4218,7 +4218,7 @@ function policyMessage({ prNumber: number, policy, marked, expired }) {
 function commentMessages({ left, posted, replaced, notDescribed, notPurged }) {
   const messages = [];
   if (replaced)
-    messages.push(message("description_cleaned", { screenshots: pluralize(replaced, "screenshot") }));
+    messages.push(message("description_cleaned", { screenshots: pluralize(replaced, "deleted screenshot") }));
   if (notDescribed) messages.push(message("description_not_changed", { why: notDescribed }));
   if (left)
     return [...messages, message("comment_still_shows", { screenshots: pluralize(left, "screenshot") })];
@@ -4545,44 +4545,64 @@ function isCutOff(image) {
   return contentType !== void 0 && !IS_COMPLETE[contentType](image);
 }
 var IS_COMPLETE = {
-  "image/png": isCompletePng,
-  "image/jpeg": isCompleteJpeg,
+  "image/png": (image) => {
+    const last = firstOf(pngChunks(image), ({ kind }) => kind === "IEND");
+    return last !== void 0 && last.end + CHECKSUM_BYTES <= image.length;
+  },
+  "image/jpeg": (image) => firstOf(jpegSegments(image), ({ kind }) => kind === END_OF_IMAGE) !== void 0,
   "image/webp": (image) => {
     const end = image.length < 8 ? 0 : 8 + image.readUInt32LE(4);
     return end >= SHORTEST_WEBP && end <= image.length;
   }
 };
 var SHORTEST_WEBP = 20;
-function isCompletePng(image) {
-  let start = 8;
-  while (start + 8 <= image.length) {
-    const end = start + 12 + image.readUInt32BE(start);
-    if (text(image, start + 4) === "IEND") return end <= image.length;
-    start = end;
-  }
-  return false;
-}
-function isCompleteJpeg(image) {
-  let at = 2;
-  for (; ; ) {
-    at = image.indexOf(255, at);
-    if (at < 0 || at + 1 >= image.length) return false;
-    const marker = image.readUInt8(at + 1);
-    if (marker === 217) return true;
-    if (marker === 255) {
+var CHECKSUM_BYTES = 4;
+var [END_OF_IMAGE, START_OF_SCAN, APP1] = [217, 218, 225];
+var WITHOUT_LENGTH = [1, 216, END_OF_IMAGE];
+function* jpegSegments(image) {
+  for (let at = image.indexOf(255, 2); at >= 0; at = image.indexOf(255, at)) {
+    const [kind, start] = [image[at + 1] ?? 0, at + 2];
+    if (kind === 0 || kind === 255 || kind >= 208 && kind <= 215) {
       at += 1;
-    } else if (marker === 0 || marker === 1 || marker >= 208 && marker <= 216) {
-      at += 2;
     } else {
-      if (at + 4 > image.length) return false;
-      at += 2 + image.readUInt16BE(at + 2);
+      const hasLength = !WITHOUT_LENGTH.includes(kind) && start + 2 <= image.length;
+      at = start + (hasLength ? image.readUInt16BE(start) : 0);
+      yield { kind, start: start + 2, end: at };
+      if (kind === END_OF_IMAGE) return;
     }
   }
 }
+function* pngChunks(image) {
+  for (let start = 16; start <= image.length; ) {
+    const [kind, end] = [text(image, start - 4), start + image.readUInt32BE(start - 8)];
+    yield { kind, start, end };
+    if (kind === "IEND") return;
+    start = end + CHECKSUM_BYTES + 8;
+  }
+}
+function* webpChunks(image) {
+  const whole = Math.min(image.length, 8 + image.readUInt32LE(4));
+  for (let start = 20; start <= whole; ) {
+    const end = start + image.readUInt32LE(start - 4);
+    yield { kind: text(image, start - 8), start, end };
+    start = end + end % 2 + 8;
+  }
+}
+function firstOf(parts, matches, last) {
+  for (const part2 of parts) {
+    if (matches(part2)) return part2;
+    if (part2.kind === last) break;
+  }
+  return void 0;
+}
 function pixelSize(image) {
+  const size = unlessCutOff(() => SIZES[contentTypeOf(image) ?? "none"](image));
+  if (!size?.width || !size.height) return void 0;
+  return isRotated(image) ? { width: size.height, height: size.width } : size;
+}
+function unlessCutOff(read2) {
   try {
-    const size = SIZES[contentTypeOf(image) ?? "none"](image);
-    return size && size.width > 0 && size.height > 0 ? size : void 0;
+    return read2();
   } catch (error) {
     if (error instanceof RangeError) return void 0;
     throw error;
@@ -4590,33 +4610,23 @@ function pixelSize(image) {
 }
 var SIZES = {
   "image/png": (image) => text(image, 12) === "IHDR" ? { width: image.readUInt32BE(16), height: image.readUInt32BE(20) } : void 0,
-  "image/jpeg": jpegSize,
+  "image/jpeg": (image) => {
+    const frame = firstOf(jpegSegments(image), ({ kind }) => isFrame(kind), START_OF_SCAN);
+    return frame && { height: image.readUInt16BE(frame.start + 1), width: image.readUInt16BE(frame.start + 3) };
+  },
   "image/webp": webpSize,
   none: () => void 0
 };
-function jpegSize(image) {
-  let at = 2;
-  for (; ; ) {
-    if (image.readUInt8(at) !== 255) return void 0;
-    const marker = image.readUInt8(at + 1);
-    if (marker === 255) {
-      at += 1;
-    } else if (marker === 1 || marker >= 208 && marker <= 216) {
-      at += 2;
-    } else if (marker >= 192 && marker <= 207 && ![196, 200, 204].includes(marker)) {
-      return { height: image.readUInt16BE(at + 5), width: image.readUInt16BE(at + 7) };
-    } else {
-      const length = image.readUInt16BE(at + 2);
-      if (length < 2 || marker === 217 || marker === 218) return void 0;
-      at += 2 + length;
-    }
-  }
+function isFrame(marker) {
+  return marker >= 192 && marker <= 207 && ![196, 200, 204].includes(marker);
 }
 function webpSize(image) {
   switch (text(image, 12)) {
     case "VP8 ":
+      if (image.readUIntBE(23, 3) !== 10289450) return void 0;
       return { width: image.readUInt16LE(26) & 16383, height: image.readUInt16LE(28) & 16383 };
     case "VP8L": {
+      if (image.readUInt8(20) !== 47) return void 0;
       const bits = image.readUInt32LE(21);
       return { width: (bits & 16383) + 1, height: (bits >>> 14 & 16383) + 1 };
     }
@@ -4625,6 +4635,43 @@ function webpSize(image) {
     default:
       return void 0;
   }
+}
+var EXIF = "Exif\0\0";
+var ORIENTATION = 274;
+var SHORT = 3;
+function isRotated(image) {
+  const found = exifOf(image);
+  const exif = startsWith(found, EXIF) ? found.subarray(EXIF.length) : found;
+  const isLittleEndian = startsWith(exif, "II*\0");
+  if (!isLittleEndian && !startsWith(exif, "MM\0*")) return false;
+  const short = (at) => isLittleEndian ? exif.readUInt16LE(at) : exif.readUInt16BE(at);
+  const long = (at) => isLittleEndian ? exif.readUInt32LE(at) : exif.readUInt32BE(at);
+  const orientation = unlessCutOff(() => {
+    const first2 = long(4) + 2;
+    const end = Math.min(first2 + 12 * short(first2 - 2), exif.length);
+    for (let at = first2; at + 12 <= end; at += 12)
+      if (short(at) === ORIENTATION) return short(at + 2) === SHORT && long(at + 4) === 1 ? short(at + 8) : 0;
+    return 0;
+  });
+  return orientation !== void 0 && orientation >= 5 && orientation <= 8;
+}
+function exifOf(image) {
+  const found = EXIF_PARTS[contentTypeOf(image) ?? "none"](image);
+  return image.subarray(found?.start ?? 0, found?.end ?? 0);
+}
+var EXIF_FLAG = 8;
+var EXIF_PARTS = {
+  "image/png": (image) => firstOf(pngChunks(image), ({ kind }) => kind === "eXIf", "IDAT"),
+  "image/jpeg": (image) => firstOf(
+    jpegSegments(image),
+    ({ kind, start, end }) => kind === APP1 && startsWith(image.subarray(start, end), EXIF),
+    START_OF_SCAN
+  ),
+  "image/webp": (image) => text(image, 12) === "VP8X" && image.readUInt8(20) & EXIF_FLAG ? firstOf(webpChunks(image), ({ kind }) => kind === "EXIF") : void 0,
+  none: () => void 0
+};
+function startsWith(bytes, start) {
+  return bytes.toString("latin1", 0, start.length) === start;
 }
 function text(image, at) {
   return image.toString("latin1", at, at + 4);
@@ -4793,7 +4840,7 @@ var COLOR_TYPES = { 1: 0, 2: 4, 3: 2, 4: 6 };
 var FILTERS = [0, 1, 2, 4];
 var LEVEL = 6;
 async function decode(image, maxPixels) {
-  const { header, palette, alpha, data } = chunksOf(image);
+  const { header, palette, alpha, data, exif } = chunksOf(image);
   const [width, height] = [header.readUInt32BE(0), header.readUInt32BE(4)];
   const colorType = header.readUInt8(9);
   const samples = SAMPLES[colorType];
@@ -4804,14 +4851,15 @@ async function decode(image, maxPixels) {
   const stride = width * samples;
   const filtered = await inflated(data, (stride + 1) * height);
   const pixels = unfiltered(filtered, stride, height, samples);
-  if (colorType !== PALETTE) return { width, height, channels: samples, pixels };
-  return { width, height, ...withoutPalette(pixels, palette, alpha) };
+  if (colorType !== PALETTE) return { width, height, channels: samples, pixels, exif };
+  return { width, height, exif, ...withoutPalette(pixels, palette, alpha) };
 }
 function chunksOf(image) {
   const found = {
     header: Buffer.alloc(0),
     palette: Buffer.alloc(0),
     alpha: Buffer.alloc(0),
+    exif: Buffer.alloc(0),
     data: Buffer.alloc(0)
   };
   const data = [];
@@ -4821,6 +4869,7 @@ function chunksOf(image) {
     if (name === "IHDR" && content2.length === 13) found.header = content2;
     else if (name === "PLTE") found.palette = content2;
     else if (name === "tRNS") found.alpha = content2;
+    else if (name === "eXIf" && !data.length) found.exif = content2;
     else if (name === "IDAT") data.push(content2);
   }
   if (!found.header.length || !data.length) throw damaged();
@@ -4880,7 +4929,7 @@ function withoutPalette(indexes, palette, alpha) {
   });
   return { channels, pixels };
 }
-async function encode({ width, height, channels, pixels }) {
+async function encode({ width, height, channels, pixels, exif }) {
   const header = Buffer.alloc(13);
   header.writeUInt32BE(width, 0);
   header.writeUInt32BE(height, 4);
@@ -4888,7 +4937,8 @@ async function encode({ width, height, channels, pixels }) {
   header.writeUInt8(COLOR_TYPES[channels] ?? 0, 9);
   const filtered = filteredRows(pixels, width * channels, height, channels);
   const data = await promisify(deflate)(filtered, { level: LEVEL, memLevel: constants.Z_MAX_MEMLEVEL });
-  const chunks = [chunk("IHDR", header), chunk("IDAT", data), chunk("IEND", Buffer.alloc(0))];
+  const metadata = exif.length ? [chunk("eXIf", exif)] : [];
+  const chunks = [chunk("IHDR", header), ...metadata, chunk("IDAT", data), chunk("IEND", Buffer.alloc(0))];
   return Buffer.concat([SIGNATURE, ...chunks]);
 }
 function filteredRows(pixels, stride, height, samples) {
@@ -4972,7 +5022,7 @@ function withShades(bitmap, bits) {
   );
   return { ...bitmap, pixels: Buffer.from(bitmap.pixels.map((value) => shades[value] ?? 0)) };
 }
-function halve({ width, height, channels, pixels }) {
+function halve({ width, height, channels, pixels, exif }) {
   const [half, rows] = [Math.ceil(width / 2), Math.ceil(height / 2)];
   const reduced = Buffer.alloc(half * rows * channels);
   for (let y = 0; y < rows; y++)
@@ -4984,7 +5034,7 @@ function halve({ width, height, channels, pixels }) {
         const sum = at(left, top) + at(right, top) + at(left, bottom) + at(right, bottom);
         reduced[(y * half + x) * channels + channel] = sum + 2 >> 2;
       }
-  return { width: half, height: rows, channels, pixels: reduced };
+  return { width: half, height: rows, channels, pixels: reduced, exif };
 }
 
 // src/upload.ts

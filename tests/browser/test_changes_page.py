@@ -216,7 +216,9 @@ class TestStates:
         page.goto(f"/projects/{shop.id}")
         expect(page.get_by_text("Newest commit not compared yet")).to_be_visible()
 
-    def test_a_base_outside_the_history_is_said_and_needs_a_decision(self, page: Page, shop: Shop) -> None:
+    def test_page_names_a_base_outside_the_history_and_asks_for_a_decision(
+        self, page: Page, shop: Shop
+    ) -> None:
         shop.push(9, "push", banner=RED)
         shop.compare(9, "push", "elsewhere", complete=True)
         page.goto(shop.page(9))

@@ -173,7 +173,7 @@ def test_undo_restores_the_former_decision(page: Page, ann: Person, shop: Shop) 
     wait_for(lambda: set(states(ann, shop, 3).values()), {"open", "waiting"}.__eq__)
 
 
-def test_says_what_the_forge_shows_without_a_reload(page: Page, ann: Person, service: Service) -> None:
+def test_bar_shows_the_state_of_the_check_without_a_reload(page: Page, ann: Person, service: Service) -> None:
     with ConnectedForge() as forge, shop_with_baselines(service, ann, "connected") as shop:
         body = {
             "forge": "gitea",
@@ -190,7 +190,7 @@ def test_says_what_the_forge_shows_without_a_reload(page: Page, ann: Person, ser
         expect(bar(page)).to_contain_text(f"Everything is reviewed. {refused}")
         expect(page.get_by_text("The status was not sent")).to_be_visible()
         page.goto(f"/projects/{shop.id}/settings")
-        lost = "The statuses of 1 pull request don.t arrive at the forge"
+        lost = "prshots can.t send the statuses of 1 pull request"
         expect(page.locator("#connection")).to_contain_text(re.compile(f"{lost}.*Gitea refused the token"))
         form = page.locator("#connection form")
         form.get_by_label("Repository").fill(forge.repository)
@@ -416,11 +416,11 @@ def test_the_head_leads_to_the_other_projects_of_the_pull_request(
             body = {"pr_number": 11, "repository": "https://git.example/acme/head"}
             each.ci.post("/v1/pull", json=body).raise_for_status()
         page.goto(mobile.page(11))
-        head = page.locator(".pull-facts")
+        head, others = page.locator(".pull-facts"), "Other projects in this pull request:"
         expect(head.first).to_contain_text("Passed")
-        expect(head.last).to_have_text(re.compile("Also in this pull request:web.*Waiting: 4 to review"))
+        expect(head.last).to_have_text(re.compile(f"{others}web.*Waiting: 4 to review"))
         assert violations(page) == []
         assert not too_wide_for_a_phone(page)
         head.last.get_by_role("link", name="web").click()
         expect(page).to_have_url(re.compile(web.page(11)))
-        expect(head.last).to_have_text(re.compile("Also in this pull request:mobile.*Passed"))
+        expect(head.last).to_have_text(re.compile(f"{others}mobile.*Passed"))

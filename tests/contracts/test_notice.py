@@ -118,7 +118,7 @@ async def test_pairs_that_need_no_decision_cause_no_notice(pull: PullRequest) ->
     assert await pull.notice() > 0
 
 
-async def test_a_pair_that_cannot_be_compared_asks_once(pull: PullRequest) -> None:
+async def test_a_pair_that_cannot_be_compared_raises_the_notice_once(pull: PullRequest) -> None:
     await pull.push("cart=1")
     await pull.decide(Decision.APPROVED, "cart=1")
     await pull.push("home=torn", verdict=Verdict.FAILED)
@@ -129,7 +129,7 @@ async def test_a_pair_that_cannot_be_compared_asks_once(pull: PullRequest) -> No
     assert await pull.notice() == first
 
 
-async def test_a_pair_that_a_queued_pull_request_decided_is_not_asked(
+async def test_a_pair_that_a_queued_pull_request_decided_raises_no_notice(
     pull: PullRequest, stores: Stores
 ) -> None:
     queued = PullRequest(stores, 8)

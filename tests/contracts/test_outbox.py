@@ -208,7 +208,7 @@ async def test_statuses_go_before_the_comments_of_other_pull_requests(here: Stor
     assert [each.kind for each in (await claim(here, now=NOW + 1)).due] == [COMMENT]  # the other is held
 
 
-async def test_what_was_posted_is_known_until_the_next_cause(here: Stores) -> None:
+async def test_posted_status_is_known_until_the_next_cause(here: Stores) -> None:
     async def check() -> Check:
         return (await here.outbox.of_pull(here.project.id, PULL))[0]
 
@@ -223,7 +223,7 @@ async def test_what_was_posted_is_known_until_the_next_cause(here: Stores) -> No
     assert await check() == NO_CHECK
 
 
-async def test_closing_makes_the_comment_due_and_says_so(here: Stores) -> None:
+async def test_closing_makes_status_and_comment_due_and_marks_the_claim(here: Stores) -> None:
     await cause(here)
     assert not (await claim(here)).is_closed
     await here.records.close_pr(here.project.id, PULL, UNTIL, schedule=True)
@@ -234,7 +234,7 @@ async def test_closing_makes_the_comment_due_and_says_so(here: Stores) -> None:
     assert await due(here, UNTIL + DAY) == set()
 
 
-async def test_a_siblings_statuses_are_due_with_a_projects(here: Stores) -> None:
+async def test_statuses_of_a_project_and_its_siblings_are_due_together(here: Stores) -> None:
     sibling = await connected_sibling(here)
 
     async def of_sibling(now: int = NOW) -> list[DeliveryKind]:

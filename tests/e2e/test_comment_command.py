@@ -299,7 +299,7 @@ class TestOtherAccounts:
         workflow.upload("another")
         done = workflow.here("comment", "--post", **person)
         assert done.returncode == 0
-        assert "The comment shows an older state; CI updates it at its next run." in done.stderr
+        assert "The comment shows an older state; CI updates it on its next run." in done.stderr
         assert workflow.github.comments(workflow.pr_number) == posted
 
         closed = workflow.here("expire", "--post", "--json", **person)
@@ -307,7 +307,7 @@ class TestOtherAccounts:
         assert workflow.github.comments(workflow.pr_number) == posted
         assert "Updated the comment" in workflow.here("expire", "--post").stderr
 
-    def test_two_accounts_comments_become_one(self, workflow: Workflow) -> None:
+    def test_comments_of_two_accounts_become_one(self, workflow: Workflow) -> None:
         workflow.upload()
         person = {"GITHUB_TOKEN": workflow.github.person_token}
         workflow.github.write(f"{workflow.head}\nold", workflow.pr_number)
@@ -339,13 +339,14 @@ class TestDescription:
             front.will(refuse(403, body={"message": "no"}), when=refused)
             done = workflow.here("expire", "--post", GITHUB_API_URL=front.url)
         assert done.returncode == 0
-        assert done.stderr.count("Warning: the description can still show deleted screenshots: GitHub") == 1
+        warning = "Warning: can't update the description, which may still show deleted screenshots: GitHub"
+        assert done.stderr.count(warning) == 1
         assert "Updated the comment" in done.stderr
         assert workflow.client.get(stays).status_code == 200
 
         done = workflow.here("expire", "--post", "--json")
         assert json.loads(done.stdout)["description"] == 1
-        assert "Replaced 1 screenshot in the description, because they are deleted." in done.stderr
+        assert "Replaced 1 deleted screenshot in the description." in done.stderr
         replaced = before.replace(f"![a]({gone}) ", "_(screenshot deleted)_ ", 1)
         assert workflow.github.description(workflow.pr_number) == replaced
         workflow.here("expire", "--post")

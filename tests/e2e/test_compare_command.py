@@ -112,7 +112,7 @@ class TestOutput:
         ],
         ids=["no ancestor", "no images", "only removed", "no baseline"],
     )
-    def test_fail_on_counts_every_base_and_says_what_it_found_once(
+    def test_fail_on_counts_every_base_and_prints_its_result_once(
         self, run: Run, front: UnreliableProxy, found: dict[str, object], code: int, words: str
     ) -> None:
         front.will(refuse(200, body=found), when="POST /v1/compare")

@@ -11,9 +11,8 @@ import pytest
 from prshots.cli import service_options
 from prshots.client.ci import Job
 from prshots.client.ci import git as git_module
-from prshots.client.ci.base_commits import BaseCommits, base_of
+from prshots.client.ci.base_commits import BaseCommits, base_of, queued_pulls
 from prshots.client.ci.checkout import default_branch
-from prshots.client.ci.merge_queue import queued_pulls
 from prshots.contract.errors import InvalidInputError
 from prshots.contract.forge_kinds import ForgeKind
 from support.engine_servers import process_state

@@ -96,7 +96,7 @@ def test_a_push_sends_only_changed_images_and_stores_them_once_if_a_reply_is_los
     assert "### 3 screenshots" in latest
     stored = run("comment", "--pr", "7", "--view", "all").stdout
     assert "### 1 screenshot\n" in stored
-    assert "home" in run("comment", "--pr", "7", "--view", "pairs").stdout
+    assert "home" in run("comment", "--pr", "7", "--view", "changes").stdout
 
 
 @pytest.mark.slow

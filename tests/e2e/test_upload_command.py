@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import httpx
 import pytest
-from PIL import Image
+from PIL import ExifTags, Image
 
 from prshots.client import Client
 from prshots.contract.statements import message
@@ -100,7 +100,9 @@ class TestAsAProcess:
     def test_screenshots_are_uploaded_shown_in_the_comment_and_deleted(
         self, client_name: str, env: dict[str, str], folder: Path
     ) -> None:
-        Image.effect_noise((160, 120), 40).save(folder / "shots" / "photo.png", "JPEG")
+        turned = Image.Exif()
+        turned[ExifTags.Base.Orientation] = 6
+        Image.effect_noise((160, 120), 40).save(folder / "shots" / "photo.png", "JPEG", exif=turned)
         (folder / "shots" / "broken.png").write_bytes(b"no image")
         options = ("--pr", "21", "--json")
         done = run_process(client_name, "upload", "shots", *options, env=env, cwd=folder)
@@ -113,10 +115,10 @@ class TestAsAProcess:
             ("checkout/cart", "160x120"),
             ("checkout/cart", "390x844"),
             ("home", "160x120"),
-            ("photo", "160x120"),
+            ("photo", "120x160"),
             ("settings", "160x120"),
         ]
-        assert by_name["photo", "160x120"]["note"] == "is a JPEG, despite its extension"
+        assert by_name["photo", "120x160"]["note"] == "is a JPEG, despite its extension"
         text = comment(env, 21)
         assert all(entry["view_url"] in text for entry in told["uploaded"])
         home = by_name["home", "160x120"]

@@ -197,7 +197,7 @@ BAD_LIMITS = ["", "0", "1023", "65537", "-1", "1e4", "2000.0", "%2B2000", "9" * 
         *((f"pr_number=7&limit={limit}", BAD_LIMIT) for limit in BAD_LIMITS),
         ("pr_number=7&marker=html&marker=html", BAD_MARKER),
         *((f"pr_number=7&marker={marker}", BAD_MARKER) for marker in ("", "HTML", "none", "link%0a")),
-        ("pr_number=7&view=new", "view must be all, latest, changes or pairs"),
+        ("pr_number=7&view=new", "view must be all, latest or changes"),
     ],
 )
 def test_the_first_bad_parameter_of_a_comment_is_reported(client, query, error):

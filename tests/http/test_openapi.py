@@ -57,7 +57,7 @@ CONTRACT = {
         PR_NUMBER_REQUIRED,
         "limit must be a whole number from 1024 to 65536",
         "marker must be html or link",
-        "view must be all, latest, changes or pairs",
+        "view must be all, latest or changes",
     },
     ("get", "/v1/comment", 401): {"unauthorized"},
     ("post", "/v1/expire", 400): {

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterator
 from contextlib import ExitStack
-from itertools import product
 from typing import Any
 
 import httpx
@@ -180,8 +179,8 @@ def test_unreadable_screenshots_are_named_first(monorepo: Monorepo) -> None:
         "failed",
     )
     assert found["gate"]["statuses"] == [{"context": "prshots", "state": "failure", "description": words}]
-    for marker, view in product(Marker, ("changes", "pairs")):
-        asked = {"pr_number": 7, "view": view, "marker": marker.value}
+    for marker in Marker:
+        asked = {"pr_number": 7, "view": "changes", "marker": marker.value}
         comment = web.client.get("/v1/comment", params=asked).json()["markdown"]
         heading, below = comment.partition("### ")[2].split("\n\n")[:2]
         assert (heading.partition(":")[0], below) == ("2 screenshots", f"**Blocked**: {words}"), comment
@@ -193,7 +192,7 @@ def test_unreadable_screenshots_are_named_first(monorepo: Monorepo) -> None:
     assert monorepo.shared("web")["comparison"]["blocked"] == words
 
 
-def test_a_base_outside_the_history_asks_and_is_said_in_words(monorepo: Monorepo) -> None:
+def test_comment_names_a_base_outside_the_history_and_asks_for_a_decision(monorepo: Monorepo) -> None:
     web = monorepo.add("web")
     web.push("2", cart=RED, home=PLAIN)
     found = web.compare("2")

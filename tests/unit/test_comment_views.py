@@ -2,11 +2,10 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from hashlib import sha256
-from itertools import combinations, product
+from itertools import combinations
 
 import pytest
 from hypothesis import given
@@ -40,13 +39,13 @@ from prshots.server.domain.images.models import ShotKey
 from support.hostile_names import HOSTILE_NAMES, as_seen, on_one_line
 from support.markdown_pages import RENDERERS, Page, pages
 
-pairs_view = partial(changes_view, as_pairs=True)
-
 DASHBOARD = "https://shots.example.com/projects/0a1b2c3d/prs/7"
 TOKEN = f".png?exp=1812345678&token=k1.{'5e' * 32}"
 COMMIT, BASE = "3f9c2d1" + "0" * 33, "d83dede" + "0" * 33
 VIEWPORTS = ("375x812", "768x1024", "1280x800")
-RANKS = [Verdict.CHANGED, Verdict.MOVED, Verdict.NEW, Verdict.FAILED, Verdict.REMOVED, Verdict.UNCHANGED]
+WITH_PICTURES = Verdict.CHANGED, Verdict.MOVED, Verdict.NEW
+RANKS = dict.fromkeys(WITH_PICTURES, 0) | {Verdict.FAILED: 1, Verdict.REMOVED: 2, Verdict.UNCHANGED: 4}
+"""How important a shot is that isn't approved. Approved ones have the rank 3."""
 HTML = Frame(7, DASHBOARD, MAX_COMMENT_BYTES, Marker.HTML)
 LINK = replace(HTML, marker=Marker.LINK)
 NOTHING = Latest([], COMMIT, 1)
@@ -133,10 +132,6 @@ def group_by_name(shot: ComparedShot) -> str:
     return sha256(f"{KINDS[shot.verdict]} {shot.name}".encode()).hexdigest()[:12]
 
 
-def pairs(shots: Sequence[ComparedShot], frame: Frame = HTML) -> SizedComment:
-    return pairs_view(frame, comparison(shots), NOTHING)
-
-
 def changes(shots: Sequence[ComparedShot], frame: Frame = HTML) -> SizedComment:
     return changes_view(frame, comparison(shots), NOTHING)
 
@@ -181,13 +176,13 @@ def test_latest_has_a_row_for_each_name_and_a_column_for_each_viewport_and_theme
 def test_a_pair_that_was_uploaded_together_says_so_and_has_no_base_commit():
     kept = compared("cart", Verdict.CHANGED, pair=MANUAL, base_commit=None, commit_sha="abc1234" + "0" * 33)
     found = replace(comparison([kept]), base_commit=None, pairs=1)
-    text = pairs_view(HTML, found, NOTHING).markdown
+    text = changes_view(HTML, found, NOTHING).markdown
     assert f"`3f9c2d1`, before and after uploaded together · see the [dashboard]({DASHBOARD})" in text
-    assert "</a><br>uploaded together</td>" in text
-    assert "</a><br>1,479 px in 2 regions, at <code>abc1234</code></td>" in text
+    details = "uploaded together · 1,479 px in 2 regions, at <code>abc1234</code>"
+    assert f"1280x800 · before and after · {details}<br>" in text
 
     among_others = replace(comparison([kept, compared("home", Verdict.UNCHANGED)]), pairs=1)
-    text = pairs_view(HTML, among_others, NOTHING).markdown
+    text = changes_view(HTML, among_others, NOTHING).markdown
     assert "`3f9c2d1` compared with `main` at `d83dede` (1 with its own before) ·" in text
 
 
@@ -202,11 +197,10 @@ NOISE = [
 ENDS = {ShotKey(*shot): 1_796_083_200 for shot in [("map | x", "1280x800", ""), ("ad", "1280x800", "")]}
 
 
-@pytest.mark.parametrize("view", [changes_view, pairs_view])
-def test_noise_has_a_line_and_neither_pictures_nor_groups(view: Callable[..., SizedComment]):
+def test_noise_has_a_line_and_neither_pictures_nor_groups():
     found = comparison([compared("cart", Verdict.CHANGED)])
     found = replace(found, shots=[*found.shots, *NOISE], counts={"changed": 3, "removed": 1})
-    text = view(HTML, found, NOTHING, quarantine_ends=ENDS)
+    text = changes_view(HTML, found, NOTHING, quarantine_ends=ENDS)
     assert text.heading == "### 4 screenshots: 3 changed, 1 removed"
     assert (text.count, text.shown, text.listed, text.omitted) == (4, 1, 3, 0)
     assert (
@@ -216,7 +210,8 @@ def test_noise_has_a_line_and_neither_pictures_nor_groups(view: Callable[..., Si
     assert text.markdown.count("clock") == text.markdown.count("map | x") == 1
     ad = compared("ad", Verdict.CHANGED, review=Review(ReviewState.QUARANTINED))
     later = ENDS | {ShotKey("ad", "1280x800", ""): 1_796_083_200 + 86_400}
-    only = view(HTML, replace(found, shots=[NOISE[2], ad]), NOTHING, quarantine_ends=later).markdown
+    quarantined = replace(found, shots=[NOISE[2], ad])
+    only = changes_view(HTML, quarantined, NOTHING, quarantine_ends=later).markdown
     link = f"[in quarantine]({PROJECT}/quarantine)"
     assert f"\n\n2 screenshots are {link} until 2026-12-01 or later: `map | x`, `ad`\n" in only
 
@@ -229,89 +224,12 @@ def test_screenshots_without_a_baseline_stay_in_the_comment_beside_pairs(frame: 
     ]
     found = replace(comparison(shots, ComparisonState.INCOMPLETE), base_commit=None, pairs=2)
     others = [newest("cart"), newest("home"), newest("home", "375x812")]
-    text = pairs_view(frame, found, Latest(others, COMMIT, 1))
+    text = changes_view(frame, found, Latest(others, COMMIT, 1))
     assert text.heading == "### 4 screenshots, incomplete: 1 changed, 1 unchanged, 2 without a baseline"
-    assert (text.count, text.shown, text.listed, text.omitted) == (4, 3, 1, 0)
+    assert (text.count, text.shown, text.listed, text.omitted) == (4, 2, 2, 0)
     assert "**Blocked**: the others are not compared, because there is no baseline for" in text.markdown
     is_shown = [shot.url.split("?")[0] in text.markdown for shot in others]
-    assert is_shown == [False, True, True]  # of `cart`, the pair is
-    once = changes_view(frame, found, Latest(others, COMMIT, 1))
-    assert once.heading == text.heading
-    assert (once.count, once.shown, once.listed, once.omitted) == (4, 2, 2, 0)
-
-
-def test_pairs_has_before_beside_after_for_one_viewport_and_lists_below():
-    shots = [
-        compared("home", Verdict.UNCHANGED),
-        compared("cart", Verdict.CHANGED),
-        compared("old", Verdict.REMOVED),
-        compared("torn", Verdict.FAILED),
-        compared("about", Verdict.UNCHANGED),
-    ]
-    after, before, diff = (url("1", kind).replace("&", "&amp;") for kind in ("after", "before", "diff"))
-    text = pairs(shots)
-    assert text.heading == "### 5 screenshots: 1 changed, 1 removed, 1 could not be compared, 2 unchanged"
-    assert text.markdown == (
-        "<!-- svc:pr-7 -->\n"
-        f"{text.heading}\n"
-        "\n"
-        f"`3f9c2d1` compared with `main` at `d83dede` · see the [dashboard]({DASHBOARD})\n"
-        "\n"
-        f"**Passed**: [nothing is left to review]({DASHBOARD}?tab=changes)\n"
-        "\n"
-        "<table>\n"
-        '<tr><th align="left" colspan="2"><code>cart</code> changed</th></tr>\n'
-        f'<tr valign="top"><td>1280x800 · before<br>'
-        f'<a href="{before}"><img width="333" alt="cart (before)" src="{before}"></a></td>'
-        f'<td>after · <a href="{diff}">difference</a><br>'
-        f'<a href="{after}"><img width="333" alt="cart" src="{after}"></a><br>1,479 px in 2 regions</td></tr>\n'
-        "</table>\n"
-        "\n"
-        "**1 could not be compared**\n"
-        "\n"
-        "- `torn` · 1280x800 · `the image is damaged`\n"
-        "\n"
-        "**1 removed**\n"
-        "\n"
-        "- `old` · 1280x800\n"
-        "\n"
-        "<details><summary>2 unchanged</summary>\n"
-        "\n"
-        "- `about` · 1280x800\n"
-        "- `home` · 1280x800\n"
-        "\n"
-        "</details>\n"
-    )
-    assert (text.count, text.shown, text.listed, text.omitted) == (5, 1, 4, 0)
-
-
-def test_pairs_view_works_without_html():
-    shots = [
-        compared("a|b", Verdict.MOVED, "375x812", key="m"),
-        compared("a|b", Verdict.NEW, "768x1024", key="n"),
-        compared("home", Verdict.UNCHANGED, theme="dark"),
-    ]
-    assert pairs(shots, LINK).markdown == (
-        "[//]: # (svc:pr-7)\n"
-        "\n"
-        "### 3 screenshots: 1 moved, 1 new, 1 unchanged\n"
-        "\n"
-        f"`3f9c2d1` compared with `main` at `d83dede` · see the [dashboard]({DASHBOARD})\n"
-        "\n"
-        f"**Passed**: [nothing is left to review]({DASHBOARD}?tab=changes)\n"
-        "\n"
-        "`a|b` moved, new\n"
-        "\n"
-        "| 375x812 | 768x1024 |\n"
-        "| --- | --- |\n"
-        f"| before [![a\\|b (before)]({url('m', 'before')})]({url('m', 'before')}) |  |\n"
-        f"| after [![a\\|b]({url('m')})]({url('m')}) moved 24 px down [difference]({url('m', 'diff')}) "
-        f"| new [![a\\|b]({url('n')})]({url('n')}) |\n"
-        "\n"
-        "**1 unchanged**\n"
-        "\n"
-        "- `home` · 1280x800 dark\n"
-    )
+    assert is_shown == [False, False, True]  # the pair of `cart`, and `home` once
 
 
 CLOSE_UP = CloseUp(url("1", "closeup"), (20, 30, 200, 40))
@@ -482,20 +400,12 @@ def test_groups_after_the_first_12_get_only_lines_and_those_after_30_are_counted
     ]
 
 
-def test_before_is_above_after_in_several_viewports():
-    shots = [compared("cart", Verdict.CHANGED, viewport, key=viewport) for viewport in VIEWPORTS]
-    for frame in (HTML, LINK):
-        for page in pages(pairs(shots, frame).markdown):
-            assert page.images == [
-                *((url(viewport, "before"), "cart (before)") for viewport in VIEWPORTS),
-                *((url(viewport), "cart") for viewport in VIEWPORTS),
-            ], page
-
-
 def test_changed_names_come_before_moved_ones_and_those_before_new_ones():
-    verdicts = {"a": Verdict.NEW, "b": Verdict.MOVED, "c 10": Verdict.CHANGED, "c 9": Verdict.CHANGED}
-    text = pairs([compared(name, verdict) for name, verdict in verdicts.items()]).markdown
-    assert re.findall("<th.*<code>(.*)</code>", text) == ["c 9", "c 10", "b", "a"]
+    verdicts = {"b": Verdict.MOVED, "c 10": Verdict.CHANGED, "c 9": Verdict.CHANGED}
+    together = [compared(name, verdict, group="menu") for name, verdict in verdicts.items()]
+    text = changes([compared("a", Verdict.NEW), *together])
+    assert re.findall("<p>.*<code>(.*)</code>", text.markdown) == ["c 9", "a"]
+    assert [name for name, _ in listed_shots(text)] == ["`c 10`", "`b`"]
 
 
 def test_a_base_that_is_not_an_ancestor_is_marked_wherever_the_shot_is():
@@ -504,13 +414,13 @@ def test_a_base_that_is_not_an_ancestor_is_marked_wherever_the_shot_is():
         for verdict in (Verdict.CHANGED, Verdict.REMOVED, Verdict.FAILED, Verdict.UNCHANGED)
     ]
     for frame in (HTML, LINK):
-        for page in pages(pairs([*others, compared("home", Verdict.UNCHANGED)], frame).markdown):
+        for page in pages(changes([*others, compared("home", Verdict.UNCHANGED)], frame).markdown):
             assert page.words.count("base is the newest of its branch") == 4, page
             assert page.codes.count("d83dede") == 1 + 4, page
             assert "4 screenshots with the newest of" in page.words
             assert "because the job listed no commit that has them" in page.words
-    small = pairs(others[:1], replace(HTML, limit=MIN_COMMENT_BYTES))
-    assert "- `changed` · 1280x800 · changed, base `d83dede` is the newest of its branch\n" in small.markdown
+    small = changes(others[:1], replace(HTML, limit=MIN_COMMENT_BYTES))
+    assert " · 1280x800 · changed, base `d83dede` is the newest of its branch\n" in small.markdown
 
 
 # --- decisions ---
@@ -574,7 +484,7 @@ def test_a_gate_that_waits_for_the_newest_commit_says_what_to_do():
 @pytest.mark.parametrize("limit", [MIN_COMMENT_BYTES, MAX_COMMENT_BYTES])
 def test_at_most_three_rejected_shots_are_listed_if_there_is_room(limit: int):
     shots = [compared(f"page-{number}", Verdict.CHANGED, review=REJECTED) for number in range(9)]
-    text = pairs(shots, replace(HTML, limit=limit)).markdown
+    text = changes(shots, replace(HTML, limit=limit)).markdown
     assert text.count("\n* ") == (3 if limit == MAX_COMMENT_BYTES else 0)
     assert "**Rejected**: [changes were rejected](" in text
 
@@ -611,20 +521,20 @@ def test_at_most_three_rejected_shots_are_listed_if_there_is_room(limit: int):
 def test_an_unfinished_comparison_says_what_is_missing(state, heading, sentence):
     shots = [newest("home"), newest("cart")]
     nothing = comparison([], state) if state else None
-    text = pairs_view(HTML, nothing, Latest(shots, COMMIT, 1))
+    text = changes_view(HTML, nothing, Latest(shots, COMMIT, 1))
     assert text.heading == f"### 2 screenshots, {heading}"
     assert f"\n\n{sentence}\n\n" in text.markdown
     assert f"[dashboard]({DASHBOARD})" in text.markdown
     assert {image for image, _ in Page(text.markdown).images} == {shot.url for shot in shots}
     if state in {ComparisonState.RUNNING, ComparisonState.FAILED}:
-        text = pairs_view(HTML, comparison([compared("home", Verdict.UNCHANGED)], state), NOTHING)
+        text = changes_view(HTML, comparison([compared("home", Verdict.UNCHANGED)], state), NOTHING)
         assert text.heading == f"### 1 screenshot, {heading}: 1 unchanged"
         assert f"\n\n**Blocked**: t{sentence[1:]}\n" in text.markdown
 
 
 def test_an_incomplete_run_says_how_to_complete_it():
     incomplete = comparison([compared("home", Verdict.UNCHANGED)], ComparisonState.INCOMPLETE)
-    text = pairs_view(HTML, incomplete, NOTHING)
+    text = changes_view(HTML, incomplete, NOTHING)
     assert text.heading == "### 1 screenshot, incomplete: 1 unchanged"
     assert (
         "\n\n**Blocked**: some screenshots of the base are missing in this run: run `prshots compare --complete` "
@@ -676,9 +586,9 @@ COLUMNS = st.tuples(
 )
 
 
-@given(st.frozensets(COLUMNS, min_size=1, max_size=12), st.booleans())
-def test_pictures_fit_the_width_of_a_comment(columns: frozenset[Column], pairs: bool):
-    layout = lay_out_columns(columns, pairs=pairs)
+@given(st.frozensets(COLUMNS, min_size=1, max_size=12))
+def test_pictures_fit_the_width_of_a_comment(columns: frozenset[Column]):
+    layout = lay_out_columns(columns)
     assert {column for group in layout.groups for column in group} == columns
     for group in layout.groups:
         widths = [layout.widths[column] for column in group]
@@ -690,7 +600,7 @@ def test_pictures_fit_the_width_of_a_comment(columns: frozenset[Column], pairs: 
 @pytest.mark.parametrize("frame", [HTML, LINK])
 def test_many_columns_are_divided_into_readable_tables(frame):
     columns = [(viewport, theme) for viewport in VIEWPORTS for theme in ("dark", "light")]
-    assert lay_out_columns(frozenset(columns), pairs=False).groups == [columns[:4], columns[4:]]
+    assert lay_out_columns(frozenset(columns)).groups == [columns[:4], columns[4:]]
     shots = [newest(name, *column) for name in ("a", "b") for column in columns]
     for page in pages(latest(shots, frame).markdown):
         assert [image for image, _ in page.images] == [shot.url for shot in shots], page
@@ -704,9 +614,6 @@ ODD = st.sampled_from(["1280x800", "375x812", "", "dark"]) | HOSTILE_NAMES
 HTML_TAGS = {"h3", "p", "strong", "ul", "li", "a", "img", "br", "code", "details", "summary"}
 HTML_TAGS |= {"table", "tr", "th", "td"}
 LINK_TAGS = HTML_TAGS - {"details", "summary", "br"} | {"thead", "tbody"}
-
-
-DECIDING = f"{DASHBOARD}?tab=changes"
 
 
 def assert_clean(page: Page, frame: Frame, links: Sequence[str]) -> None:
@@ -724,35 +631,6 @@ def test_latest_renders_its_images_and_nothing_else(keys, frame):
     for page in pages(text.markdown):
         assert_clean(page, frame, [shot.url for shot in shots])
         assert Counter(page.images) == Counter((shot.url, on_one_line(shot.name)) for shot in shots), page
-        assert {as_seen(shot.name) for shot in shots} <= set(page.codes), page
-
-
-@given(
-    st.dictionaries(
-        st.tuples(HOSTILE_NAMES, ODD, ODD),
-        st.tuples(st.sampled_from(Verdict), ODD, st.booleans()),
-        min_size=1,
-        max_size=6,
-    ),
-    HOSTILE_NAMES,
-    st.sampled_from([HTML, LINK]),
-)
-def test_pairs_renders_its_images_and_nothing_else(drawn, branch, frame):
-    shots = [
-        compared(name, verdict, viewport, theme, key=number, reason=reason, ancestor=ancestor)
-        for number, ((name, viewport, theme), (verdict, reason, ancestor)) in enumerate(drawn.items())
-    ]
-    text = pairs_view(frame, comparison(shots, branch=branch), NOTHING)
-    pictured = [shot for shot in shots if shot.verdict in RANKS[:3]]
-    images = [(shot.view_url, on_one_line(shot.name)) for shot in pictured]
-    images += [
-        (shot.before_url, on_one_line(f"{shot.name} (before)")) for shot in pictured if shot.before_url
-    ]
-    diffs = [shot.diff_url or "" for shot in pictured if shot.diff_url]
-    assert (text.count, text.shown, text.omitted) == (len(shots), len(pictured), 0)
-    for page in pages(text.markdown):
-        assert_clean(page, frame, [DECIDING, *(image or "" for image, _ in images), *diffs])
-        assert Counter(page.images) == Counter(images), page
         assert {as_seen(shot.name) for shot in shots} <= set(page.codes), page
 
 
@@ -792,8 +670,8 @@ def test_changes_links_everything_to_the_dashboard_and_renders_nothing_else(draw
 
 @pytest.mark.parametrize("frame", [HTML, LINK])
 def test_a_pipe_does_not_add_a_cell(frame):
-    shot = compared("a | b", Verdict.CHANGED, "c | d", "e | f", ancestor=False, base_commit="g | h")
-    for page in pages(pairs([shot], frame).markdown):
+    shots = [newest("a | b", "c | d", "e | f", commit="g | h"), newest("a | b", "c | d")]
+    for page in pages(latest(shots, frame).markdown):
         assert (page.tags["table"], page.tags["td"], len(page.images)) == (1, 2, 2), page
 
 
@@ -851,7 +729,7 @@ def test_latest_keeps_its_limit_and_reports_correct_counts(names, count, commits
     st.sampled_from(["main", "😀" * 255, "`" * 255]),
     FRAMES,
 )
-def test_pairs_and_changes_keep_their_limit_and_the_most_important_shots(names, runs, state, branch, frame):
+def test_changes_keeps_its_limit_and_the_most_important_shots(names, runs, state, branch, frame):
     verdicts = [(verdict, review) for verdict, length, review in runs for _ in range(length)]
     shots = [
         compared(
@@ -870,26 +748,27 @@ def test_pairs_and_changes_keep_their_limit_and_the_most_important_shots(names, 
     noisy = changes_view(frame, every, NOTHING, quarantine_ends=ENDS)
     assert len(noisy.markdown.encode()) <= frame.limit
     assert noisy.count == 2 * len(shots) == noisy.shown + noisy.listed + noisy.omitted
-    assert_sized(changes_view(frame, found, NOTHING), frame, len(shots))
-    text = pairs_view(frame, found, NOTHING)
+    text = changes_view(frame, found, NOTHING)
     assert_sized(text, frame, len(shots))
     images = {image for image, _ in Page(text.markdown, "cmark-gfm").images}
-    shown = [shot.verdict in RANKS[:3] and shot.view_url in images for shot in shots]
+    shown = [shot.view_url in images for shot in found.shots]
     assert sum(shown) == text.shown
     listed = listed_shots(text)
     assert len(listed) == text.listed
-    levels: dict[Verdict, list[int]] = {verdict: [] for verdict in RANKS}
-    for shot, seen in zip(shots, shown, strict=True):
+    kept: list[list[bool]] = [[] for _ in range(5)]
+    decided = find_decided(found)
+    for shot, has_picture in zip(found.shots, shown, strict=True):
+        is_approved = shot.group in decided and decided[shot.group][0] is ReviewState.APPROVED
         in_a_line = (name_as_code(shot.name), shot.viewport) in listed
-        levels[shot.verdict].append(0 if seen else 1 if in_a_line else 2)
-    for important, less_important in combinations(RANKS, 2):
-        assert max(levels[important], default=0) <= min(levels[less_important], default=2)
+        kept[3 if is_approved else RANKS[shot.verdict]].append(has_picture or in_a_line)
+    for important, less_important in combinations(kept, 2):
+        assert all(important) or not any(less_important)
 
 
 def listed_shots(text: SizedComment) -> list[tuple[str, str]]:
     """Return the names, as code, and the viewports of all shots that have a line."""
-    lines = [line[2:].split(" · ") for line in text.markdown.splitlines() if line.startswith("- ")]
-    return [(name, viewport) for name, viewports, *_ in lines for viewport in viewports.split(", ")]
+    lines = re.findall(r"^- \[?(`.*?`)(?:\]\(\S*\))? · ([^·\n]*)", text.markdown, re.MULTILINE)
+    return [(name, viewport) for name, viewports in lines for viewport in viewports.strip().split(", ")]
 
 
 @pytest.mark.parametrize("marker", Marker)
@@ -899,19 +778,19 @@ def test_900_changed_shots_fit(marker):
         for number in range(300)
         for viewport in VIEWPORTS
     ]
-    text = pairs(shots, replace(HTML, marker=marker))
+    text = changes(shots, replace(HTML, marker=marker))
     assert 60_000 < len(text.markdown.encode()) <= MAX_COMMENT_BYTES
-    assert text.shown > 40
-    assert text.shown + text.listed == 900
+    assert (text.shown, text.count) == (12, 900)
+    assert text.listed > 400
 
 
 @pytest.mark.parametrize("frame", [HTML, LINK])
 def test_a_comment_of_exactly_the_limit_is_not_cut(frame):
-    shots = [compared(f"page-{number}", verdict) for number, verdict in enumerate(RANKS * 9)]
-    whole = pairs(shots, frame)
+    shots = [compared(f"page-{number}", verdict) for number, verdict in enumerate([*RANKS] * 9)]
+    whole = changes(shots, frame)
     size = len(whole.markdown.encode())
-    assert pairs(shots, replace(frame, limit=size)) == whole
-    cut = pairs(shots, replace(frame, limit=size - 1))
+    assert changes(shots, replace(frame, limit=size)) == whole
+    cut = changes(shots, replace(frame, limit=size - 1))
     assert (cut.shown, cut.listed + cut.omitted) == (whole.shown, whole.listed)
     assert cut.markdown.endswith(f"\nOnly in the [dashboard]({DASHBOARD}): {cut.omitted} unchanged.\n")
 
@@ -929,10 +808,8 @@ def test_the_longest_words_fit_the_smallest_limit(state, marker):
     )
     shots = [
         compared(f"{longest[:190]} {number}", verdict, ancestor=False, reason=longest)
-        for number, verdict in enumerate(RANKS * 100)
+        for number, verdict in enumerate([*RANKS] * 100)
     ]
-    # The sentence about a missing baseline is the longest, so the other view needs only that one.
-    views = [pairs_view, changes_view] if state is ComparisonState.NO_BASELINE else [pairs_view]
     for compared_shots in (shots, []):
         latest_shots = Latest([newest(shot.name) for shot in shots], COMMIT, 99_999)
         every = comparison(compared_shots, state, longest)
@@ -940,8 +817,8 @@ def test_the_longest_words_fit_the_smallest_limit(state, marker):
             replace(shot, review=Review(QUIET[number % 2])) for number, shot in enumerate(compared_shots)
         ]
         both = replace(every, shots=[*every.shots, *noise])
-        for view, found in product(views, (every, both)):
-            text = view(frame, found, latest_shots)
+        for found in (every, both):
+            text = changes_view(frame, found, latest_shots)
             assert len(text.markdown.encode()) <= MIN_COMMENT_BYTES
             assert f"[dashboard]({frame.dashboard_url})" in text.markdown
             assert text.markdown.startswith(f"{marker.line(2_147_483_647)}\n")

@@ -1,5 +1,6 @@
 """What image formats start with, and where they store their size. `http/test_api_upload.py` confuses one with another."""
 
+import base64
 import io
 from typing import Any
 
@@ -8,8 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import ExifTags, Image, ImageOps
 
-from prshots.contract.formats import BY_EXT, LEADING_BYTES, pixel_size
+from prshots.contract.formats import BY_EXT, LEADING_BYTES, format_of, pixel_size
+from prshots.server.adapters.pictures.engine.pixel_identity import DecodedPicture
 from support.nasty_pictures import encoded
+from support.vectors import cases
 
 
 @pytest.mark.parametrize("start", [b"\xff\xd8\xff\xdb", b"\xff\xd8\xff\xe1", b"\xff\xd8\xff\xee"])
@@ -76,6 +79,12 @@ def test_pixel_size_of_a_broken_header_is_positive_or_unknown(
     assert size is None or min(size) > 0
 
 
-def test_pixel_size_is_unknown_for_a_zero_width_and_for_a_gif() -> None:
-    assert pixel_size(black("PNG").replace((123).to_bytes(4), bytes(4), 1)) is None
-    assert pixel_size(b"GIF89a\x01\0\x01\0") is None
+@pytest.mark.parametrize("case", cases("pictures", "pictures"))
+@pytest.mark.filterwarnings("ignore:Corrupt EXIF data")
+def test_an_image_has_its_type_and_the_size_that_the_service_decodes(case: dict[str, Any]) -> None:
+    image = base64.b64decode(case["file"])
+    image_format = format_of(image)
+    assert (image_format.content_type if image_format else None) == case["type"]
+    assert pixel_size(image) == (tuple(case["size"]) if case["size"] else None)
+    if case["size"]:
+        assert DecodedPicture(image).image.size == tuple(case["size"])

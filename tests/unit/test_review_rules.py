@@ -115,7 +115,7 @@ def test_the_gate_names_the_shots_that_cannot_be_read() -> None:
     assert review_several(cart=Verdict.CHANGED).unreadable == ""
 
 
-def test_only_a_comparison_that_failed_is_said_to_have_failed() -> None:
+def test_words_name_a_failed_comparison_only_if_it_failed() -> None:
     stopped = review_several(ComparisonState.FAILED, cart=Verdict.FAILED, home=Verdict.CHANGED)
     assert (stopped.gate.reason, stopped.words) == ("failed", "The comparison failed")
     assert stopped.unreadable.startswith("1 screenshot can't be read: cart")

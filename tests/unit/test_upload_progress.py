@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from prshots.cli.progress import TELL_SECONDS, ProgressLines
+from prshots.cli.upload import TELL_SECONDS, ProgressLines
 from prshots.client.shots import ShotFile
 from prshots.client.upload import NOT_TRIED, UploadOutcome
 from prshots.contract.replies import Uploaded

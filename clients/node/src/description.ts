@@ -4,7 +4,7 @@ import type { Forge } from "./forges/forge.js";
 import { Queue } from "./queue.js";
 import { message } from "./statements.js";
 
-/** How many addresses to ask. Others stay. */
+/** How many addresses to request. Others stay as they are. */
 const MAX_IMAGES = 50;
 const CONCURRENT_QUESTIONS = 8;
 const TIMEOUT_SECONDS = 2;
@@ -21,7 +21,7 @@ const LINKED = String.raw`\[${MARKDOWN}\]\([^()\n]*\)|<a\b[^<>]*>\s*${HTML}\s*</
 /** Code, which shows no images, or an image with its link. The last group of an image is its address. */
 const PARTS = new RegExp(`${CODE}|${LINKED}|${MARKDOWN}|${HTML}`, "gm");
 
-/** Return the addresses of images that are like those of a prshots service. */
+/** Return the addresses that look like images of a prshots service. */
 export function findImages(text: string): string[] {
   const found = [...text.matchAll(PARTS)].map(([, ...groups]) => addressIn(groups));
   return [...new Set(found.filter((address) => address.includes("://")))];
@@ -35,7 +35,7 @@ export function replaceImages(text: string, deleted: ReadonlySet<string>): strin
   );
 }
 
-/** Replace deleted images. Return how many addresses were replaced, and why the description stays. */
+/** Replace deleted images. Return how many, and why it couldn't. */
 export async function cleanDescription(
   forge: Forge,
   prNumber: number,
@@ -54,7 +54,7 @@ export async function cleanDescription(
   }
 }
 
-/** Ask each address, without a token: only the service knows that an image has become a baseline. */
+/** Request each address, without a token: only the service knows which images became baselines. */
 async function findDeleted(addresses: string[]): Promise<Set<string>> {
   const deleted = new Set<string>();
   const queue = new Queue(CONCURRENT_QUESTIONS);

@@ -1,4 +1,4 @@
-/** The gate of a pull request, and the commit statuses that the service wants to see. */
+/** The gate of a pull request, and the commit statuses to post. */
 import { isDeepStrictEqual } from "node:util";
 import type { Job } from "./ci/job.js";
 import { type Forge, STATUS_NAME } from "./forges/forge.js";
@@ -22,7 +22,7 @@ export function skipCommit(commitSha: string, reason: string): PullGate {
   return { state: "passed", open: 0, reason: "", statuses: [status], commitSha, dashboardUrl: "" };
 }
 
-/** Return whether the gate is the commit's. If the newest commit isn't compared, nobody names it. */
+/** Return whether the gate is the commit's. The gate doesn't name a newest commit that isn't compared. */
 export function isAbout({ reason, commitSha }: PullGate, asked: string): boolean {
   const [own, other] = [commitSha.toLowerCase(), asked.toLowerCase()];
   return reason === NOT_COMPARED || own.startsWith(other) || other.startsWith(own);

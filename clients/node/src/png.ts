@@ -20,9 +20,12 @@ export interface Bitmap {
   height: number;
   channels: number;
   pixels: Buffer;
+  /** Kept as it is, because it may say how to turn the image. */
+  exif: Buffer;
 }
 
 interface Chunks {
+  exif: Buffer;
   header: Buffer;
   palette: Buffer;
   alpha: Buffer;
@@ -31,7 +34,7 @@ interface Chunks {
 
 /** Throws InvalidInputError for another kind of PNG, and for a damaged one. */
 export async function decode(image: Buffer, maxPixels: number): Promise<Bitmap> {
-  const { header, palette, alpha, data } = chunksOf(image);
+  const { header, palette, alpha, data, exif } = chunksOf(image);
   const [width, height] = [header.readUInt32BE(0), header.readUInt32BE(4)];
   const colorType = header.readUInt8(9);
   const samples = SAMPLES[colorType];
@@ -42,8 +45,8 @@ export async function decode(image: Buffer, maxPixels: number): Promise<Bitmap> 
   const stride = width * samples;
   const filtered = await inflated(data, (stride + 1) * height);
   const pixels = unfiltered(filtered, stride, height, samples);
-  if (colorType !== PALETTE) return { width, height, channels: samples, pixels };
-  return { width, height, ...withoutPalette(pixels, palette, alpha) };
+  if (colorType !== PALETTE) return { width, height, channels: samples, pixels, exif };
+  return { width, height, exif, ...withoutPalette(pixels, palette, alpha) };
 }
 
 function chunksOf(image: Buffer): Chunks {
@@ -51,6 +54,7 @@ function chunksOf(image: Buffer): Chunks {
     header: Buffer.alloc(0),
     palette: Buffer.alloc(0),
     alpha: Buffer.alloc(0),
+    exif: Buffer.alloc(0),
     data: Buffer.alloc(0),
   };
   const data: Buffer[] = [];
@@ -60,6 +64,7 @@ function chunksOf(image: Buffer): Chunks {
     if (name === "IHDR" && content.length === 13) found.header = content;
     else if (name === "PLTE") found.palette = content;
     else if (name === "tRNS") found.alpha = content;
+    else if (name === "eXIf" && !data.length) found.exif = content;
     else if (name === "IDAT") data.push(content);
   }
   if (!found.header.length || !data.length) throw damaged();
@@ -131,7 +136,7 @@ function withoutPalette(
 }
 
 /** Encode. A better compression would take several times as long, for a few percent. */
-export async function encode({ width, height, channels, pixels }: Bitmap): Promise<Buffer> {
+export async function encode({ width, height, channels, pixels, exif }: Bitmap): Promise<Buffer> {
   const header = Buffer.alloc(13);
   header.writeUInt32BE(width, 0);
   header.writeUInt32BE(height, 4);
@@ -139,7 +144,8 @@ export async function encode({ width, height, channels, pixels }: Bitmap): Promi
   header.writeUInt8(COLOR_TYPES[channels] ?? 0, 9);
   const filtered = filteredRows(pixels, width * channels, height, channels);
   const data = await promisify(deflate)(filtered, { level: LEVEL, memLevel: constants.Z_MAX_MEMLEVEL });
-  const chunks = [chunk("IHDR", header), chunk("IDAT", data), chunk("IEND", Buffer.alloc(0))];
+  const metadata = exif.length ? [chunk("eXIf", exif)] : [];
+  const chunks = [chunk("IHDR", header), ...metadata, chunk("IDAT", data), chunk("IEND", Buffer.alloc(0))];
   return Buffer.concat([SIGNATURE, ...chunks]);
 }
 

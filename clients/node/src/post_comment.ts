@@ -59,7 +59,7 @@ export class Composer {
     this.count = comment.count;
     this.siblings = comment.siblings;
     // Among the changes, only unchanged shots are merely listed.
-    const withoutPicture = (["changes", "pairs"].includes(view) ? 0 : comment.listed) + comment.omitted;
+    const withoutPicture = (view === "changes" ? 0 : comment.listed) + comment.omitted;
     if (withoutPicture)
       this.notes.push(
         message("without_image", { count: withoutPicture, total: comment.count, limit: formatNumber(limit) }),
@@ -107,7 +107,7 @@ export async function post(forge: Forge, composer: Composer, creates = true): Pr
   try {
     const posted = await keepCurrent(forge, composer.prNumber, render, creating, () => !composer.siblings);
     if (posted.outcome === "kept")
-      // The notes about the text are not about the comment.
+      // The notes are about a text that wasn't posted.
       composer.notes = [message(posted.isOlder ? "comment_is_older" : "comment_kept_current")];
     return posted;
   } catch (error) {

@@ -36,7 +36,7 @@ export interface GateStatus {
 
 /** The gate with the commit that it is about. */
 export interface PullGate extends Gate {
-  /** What to post on the commit: all of them, and nothing else. */
+  /** The statuses to post on the commit, and no others. */
   statuses: GateStatus[];
   /** Empty if no commit was compared. */
   commitSha: string;

@@ -58,7 +58,7 @@ function withShades(bitmap: Bitmap, bits: number): Bitmap {
 }
 
 /** Return the image with half the width and height. Each pixel is the mean of up to four. */
-function halve({ width, height, channels, pixels }: Bitmap): Bitmap {
+function halve({ width, height, channels, pixels, exif }: Bitmap): Bitmap {
   const [half, rows] = [Math.ceil(width / 2), Math.ceil(height / 2)];
   const reduced = Buffer.alloc(half * rows * channels);
   for (let y = 0; y < rows; y++)
@@ -70,5 +70,5 @@ function halve({ width, height, channels, pixels }: Bitmap): Bitmap {
         const sum = at(left, top) + at(right, top) + at(left, bottom) + at(right, bottom);
         reduced[(y * half + x) * channels + channel] = (sum + 2) >> 2;
       }
-  return { width: half, height: rows, channels, pixels: reduced };
+  return { width: half, height: rows, channels, pixels: reduced, exif };
 }

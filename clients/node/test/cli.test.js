@@ -58,7 +58,7 @@ test("wrong arguments get one line and exit code 2", async () => {
     [["upload", "--nmae", "x"], "prshots: unknown option '--nmae': see prshots upload --help\n"],
     [["compare", "shots"], "prshots: unexpected argument 'shots': see prshots compare --help\n"],
     [["upload", "x", "--jobs", "65"], "prshots: --jobs takes a number from 1 to 64; got '65'\n"],
-    [["comment", "--view", "new"], "prshots: --view takes one of all, latest, changes, pairs; got 'new'\n"],
+    [["comment", "--view", "new"], "prshots: --view takes one of all, latest, changes; got 'new'\n"],
     [["constructor"], "prshots: unknown command constructor: see prshots --help\n"],
   ];
   const found = await Promise.all(cases.map(([args]) => run(...args)));

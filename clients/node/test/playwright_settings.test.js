@@ -75,7 +75,7 @@ test("an invalid setting is named", () => {
   refused({ commit: "HEAD" }, /PRSHOTS_COMMIT\) takes 7 to 40 hex digits; got "HEAD"/);
   refused({ only: "some" }, /"all" or "failed"/);
   refused({ branch: "my branch" }, /PRSHOTS_BRANCH\) takes the name of a branch; got "my branch"/);
-  refused({ view: "some" }, /view takes one of all, latest, changes, pairs; got "some"/);
+  refused({ view: "some" }, /view takes one of all, latest, changes; got "some"/);
   refused(
     { name: "{file}/{browser}" },
     /name takes a template with \{file\}, .*\{project\}; got "\{browser\}"/,

@@ -15,7 +15,8 @@ function noise(width, height, channels) {
     state = (state * 1103515245 + 12345) % 2 ** 31;
     return state >> 16;
   };
-  return { width, height, channels, pixels: Buffer.from({ length: width * height * channels }).map(next) };
+  const pixels = Buffer.from({ length: width * height * channels }).map(next);
+  return { width, height, channels, pixels, exif: Buffer.alloc(0) };
 }
 
 for (const channels of [1, 2, 3, 4])
@@ -43,13 +44,18 @@ test("an image is shrunk until it fits, always to the same bytes", async () => {
   await assert.rejects(shrink(image, 10), /cannot be shrunk enough/);
 });
 
+test("a turned image stays turned", async () => {
+  const exif = Buffer.from("MM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\x06\0\0\0\0\0\0", "latin1");
+  const image = await encode({ ...noise(64, 48, 3), exif });
+  assert.deepEqual(pixelSize(image), { width: 48, height: 64 });
+  assert.deepEqual(pixelSize((await shrink(image, 1_000)).image), { width: 12, height: 16 });
+});
+
 test("black and white stay what they are", async () => {
-  const { width, height, channels, pixels } = noise(64, 48, 3);
+  const bitmap = noise(64, 48, 3);
   const striped = {
-    width,
-    height,
-    channels,
-    pixels: pixels.map((value, at) => (at < 192 ? 255 * (at % 2) : value)),
+    ...bitmap,
+    pixels: bitmap.pixels.map((value, at) => (at < 192 ? 255 * (at % 2) : value)),
   };
   const image = await encode(striped);
   const fewerShades = await decode((await shrink(image, image.length)).image, MANY);

@@ -32,7 +32,7 @@ def audit(
         ),
     ] = "",
     target: Annotated[
-        str, typer.Option(metavar="NAME", help="Show only actions on this target, such as an image's name.")
+        str, typer.Option(metavar="NAME", help="Show only this target, such as a screenshot's name.")
     ] = "",
     project: Annotated[str, typer.Option(metavar="NAME", help="Show only this project.")] = "",
     pr: Annotated[int | None, typer.Option(metavar="N", min=1, help="Show only this pull request.")] = None,

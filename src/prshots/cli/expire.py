@@ -105,7 +105,8 @@ def _expired_message(expired: "Expired") -> str:
 def _comment_messages(closed: "Closed") -> list[str]:
     messages = []
     if closed.replaced:
-        messages.append(message("description_cleaned", screenshots=pluralize(closed.replaced, "screenshot")))
+        screenshots = pluralize(closed.replaced, "deleted screenshot")
+        messages.append(message("description_cleaned", screenshots=screenshots))
     if closed.not_described:
         messages.append(message("description_not_changed", why=closed.not_described))
     if closed.left:

@@ -2,20 +2,21 @@
 
 import functools
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Self
 
 import typer
 
 from prshots.cli import service_options as options
 from prshots.cli.common import MAX_ROWS, QuietOption, say, say_failure, stated_argument, stated_option
 from prshots.cli.output import OutputFormat, UploadReport, say_dashboard
-from prshots.cli.progress import ProgressBar, ProgressLines
 from prshots.cli.target import Target, target_of
 from prshots.contract.errors import InvalidInputError, NoScreenshotsError, PrshotsError
 from prshots.contract.limits import MAX_IMAGE_BYTES
+from prshots.contract.safe_text import printable
 from prshots.contract.sizes import readable_size
 from prshots.contract.statements import message, statements
 
@@ -24,8 +25,11 @@ if TYPE_CHECKING:
     from prshots.client.replies import ComparisonReply
     from prshots.client.service import Client
     from prshots.client.shots import Found, ShotFile
+    from prshots.client.upload import UploadOutcome
 
 WARNING = "warning: "
+TELL_SECONDS = 10.0
+"""How often a log gets a progress line."""
 _JOBS = statements()["options"]["jobs"]
 
 
@@ -96,7 +100,7 @@ def upload(
 
 
 def _upload(
-    client: "Client", target: Target, found: "Found", progress: ProgressLines, *, jobs: int, shrink: bool
+    client: "Client", target: Target, found: "Found", progress: "ProgressLines", *, jobs: int, shrink: bool
 ) -> UploadReport:
     from prshots.client.upload import upload_all, upload_baselines
 
@@ -187,3 +191,84 @@ def _dry_note(shot: "ShotFile", *, shrink: bool) -> str:
     if shrink:
         return message("would_shrink", size=readable_size(shot.size), limit=limit)
     return message("over_default_limit", size=readable_size(shot.size), limit=limit)
+
+
+class ProgressLines:
+    """Prints a line per failure, and the progress of a long upload."""
+
+    def __init__(self, total: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._total = total
+        self._clock = clock
+        self._told_at = clock()
+        self._failures: set[str] = set()
+        self.count = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
+        if kind is KeyboardInterrupt:
+            self.fail(message("interrupted", count=self.count, total=self._total))
+
+    def done(self, outcome: "UploadOutcome") -> None:
+        self.count += 1
+        if outcome.error:
+            self._tell_failure(outcome)
+        self.advance()
+
+    def advance(self) -> None:
+        now = self._clock()
+        if now - self._told_at >= TELL_SECONDS and self.count < self._total:
+            self._told_at = now
+            self.say(message("uploading", count=f"{self.count:,}", total=f"{self._total:,}"))
+
+    def say(self, words: str) -> None:
+        say(words)
+
+    def fail(self, words: str) -> None:
+        say_failure(words)
+
+    def _tell_failure(self, outcome: "UploadOutcome") -> None:
+        """Print each failure once. A failure that stops all uploads names no file. Skips files not tried."""
+        from prshots.client.upload import NOT_TRIED
+
+        words = outcome.error if outcome.is_fatal else f"{outcome.shot.path}: {outcome.error}"
+        if outcome.error != NOT_TRIED and words not in self._failures:
+            self._failures.add(words)
+            self.fail(words)
+
+
+class ProgressBar(ProgressLines):
+    """Shows a progress bar, with errors and pauses above it."""
+
+    def __init__(self, total: int) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        super().__init__(total)
+        self._bar = Progress(
+            TextColumn("Uploading"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+            console=Console(stderr=True),
+            transient=True,
+        )
+        self._task = self._bar.add_task("", total=total)
+
+    def __enter__(self) -> Self:
+        self._bar.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
+        self._bar.stop()
+        super().__exit__(kind, *error)
+
+    def say(self, words: str) -> None:
+        self._bar.console.print(printable(words), markup=False, highlight=False, soft_wrap=True)
+
+    def fail(self, words: str) -> None:
+        self.say(words)
+
+    def advance(self) -> None:
+        self._bar.update(self._task, completed=self.count)

@@ -4,9 +4,8 @@ import re
 import time
 
 from prshots.client.ci import Job
-from prshots.client.ci.base_commits import base_of
+from prshots.client.ci.base_commits import base_of, queued_pulls
 from prshots.client.ci.git import Say, commit_at
-from prshots.client.ci.merge_queue import queued_pulls
 from prshots.client.heads import Head
 from prshots.client.move_staged import move_staged
 from prshots.client.replies import ComparisonReply

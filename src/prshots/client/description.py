@@ -14,7 +14,7 @@ from prshots.contract.statements import message
 from prshots.forges import Forge
 
 MAX_IMAGES = 50
-"""How many addresses to ask. Others stay."""
+"""How many addresses to request. Others stay as they are."""
 
 CONCURRENT_QUESTIONS = 8
 TIMEOUT_SECONDS = 2.0
@@ -31,7 +31,7 @@ _PARTS = re.compile(f"{_FENCED}|{_INLINE_CODE}|{_LINKED}|{_MARKDOWN}|{_HTML}", r
 
 
 def find_images(text: str) -> list[str]:
-    """Return the addresses of images that are like those of a prshots service."""
+    """Return the addresses that look like images of a prshots service."""
     found = (_address_in(part) for part in _PARTS.finditer(text))
     return list(dict.fromkeys(address for address in found if "://" in address))
 
@@ -43,7 +43,7 @@ def replace_images(text: str, deleted: Collection[str]) -> str:
 
 
 def clean_description(forge: Forge, pr_number: int) -> tuple[int, str]:
-    """Replace deleted images. Return how many addresses were replaced, and why the description stays."""
+    """Replace deleted images. Return how many, and why it couldn't."""
     try:
         if not (deleted := _find_deleted(find_images(forge.description(pr_number))[:MAX_IMAGES])):
             return 0, ""
@@ -56,7 +56,7 @@ def clean_description(forge: Forge, pr_number: int) -> tuple[int, str]:
 
 
 def _find_deleted(addresses: Collection[str]) -> set[str]:
-    """Ask each address, without a token: only the service knows that an image has become a baseline."""
+    """Request each address, without a token: only the service knows which images became baselines."""
 
     def is_deleted(address: str) -> bool:
         with suppress(httpx.HTTPError, httpx.InvalidURL):

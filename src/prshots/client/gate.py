@@ -1,4 +1,4 @@
-"""The gate of a pull request, and the commit statuses that the service wants to see."""
+"""The gate of a pull request, and the commit statuses to post."""
 
 from collections.abc import Callable
 from contextlib import closing
@@ -21,7 +21,7 @@ def skip_commit(commit_sha: str, reason: str) -> PullGate:
 
 
 def is_about(gate: PullGate, commit_sha: str) -> bool:
-    """Return whether the gate is the commit's. If the newest commit isn't compared, nobody names it."""
+    """Return whether the gate is the commit's. The gate doesn't name a newest commit that isn't compared."""
     is_unknown = gate.reason == NOT_COMPARED.reason
     return is_unknown or validate.is_same_commit(gate.commit_sha, commit_sha)
 

@@ -66,7 +66,7 @@ class Composer:
         comment = self.service.comment(self.pr_number, limit=limit, marker=forge.marker_style, view=self.view)
         self.count, self.siblings = comment.count, comment.siblings
         # Among the changes, only unchanged shots are merely listed.
-        listed = 0 if self.view in {View.CHANGES, View.PAIRS} else comment.listed
+        listed = 0 if self.view is View.CHANGES else comment.listed
         if without_picture := listed + comment.omitted:
             self.notes.append(
                 message("without_image", count=without_picture, total=comment.count, limit=f"{limit:,}")
@@ -107,6 +107,6 @@ def post(forge: Forge, composer: Composer, *, creates: bool = True) -> Posted:
         )
     except ForgeRefusedError as error:
         raise with_fork_advice(error, composer.job) from error
-    if posted.outcome is PostOutcome.KEPT:  # the notes about the text are not about the comment
+    if posted.outcome is PostOutcome.KEPT:  # the notes are about a text that wasn't posted
         composer.notes = [message("comment_is_older" if posted.is_older else "comment_kept_current")]
     return posted

@@ -44,10 +44,9 @@ class View(StrEnum):
     """Which screenshots the comment shows.
 
     `ALL`: every image, oldest first. `LATEST`: the newest image of each shot.
-    `CHANGES`: each change from the base once. `PAIRS`: tables of all changed shots, before and after.
+    `CHANGES`: each change from the base once.
     """
 
     ALL = "all"
     LATEST = "latest"
     CHANGES = "changes"
-    PAIRS = "pairs"

@@ -1,8 +1,20 @@
-"""The supported image formats: their leading bytes, and their pixel size from the header."""
+"""The supported image formats: their leading bytes, and the size that they are shown in."""
 
 import struct
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import takewhile
+
+from prshots.contract.image_parts import (
+    APP1,
+    FRAMES,
+    LENGTH_BYTES,
+    START_OF_SCAN,
+    jpeg_segments,
+    png_chunks,
+    webp_chunks,
+)
 
 LEADING_BYTES = 12
 
@@ -38,20 +50,61 @@ def format_of(head: bytes) -> ImageFormat | None:
     return next((image_format for image_format in FORMATS if image_format.matches(head)), None)
 
 
-def pixel_size(data: bytes) -> tuple[int, int] | None:
-    """Return the displayed width and height from the header, or None if `data` doesn't contain them.
+UPRIGHT = 1
+ROTATED = {5, 6, 7, 8}
+"""Orientations that show the file's rows as columns."""
 
-    PNG and WebP have them in their first 30 bytes. In a JPEG, they follow metadata of any length (color
-    profile, EXIF), so None can mean that more bytes are needed.
-    """
+
+def pixel_size(data: bytes) -> tuple[int, int] | None:
+    """Return the displayed width and height, or None if `data` doesn't contain them."""
     image_format = format_of(data)
-    if image_format is None:
-        return None
     try:
-        size = _SIZES[image_format.ext](data)
-    except (struct.error, IndexError):  # the data ends before the size
+        size = _SIZES[image_format.ext](data) if image_format else None
+    except struct.error:  # the data ends before the size
         return None
-    return size if size is not None and min(size) > 0 else None
+    if size is None or min(size) == 0:
+        return None
+    return size[::-1] if orientation_of(data) in ROTATED else size
+
+
+def orientation_of(data: bytes) -> int:
+    """Return the EXIF orientation, which is 1 (upright) if the image doesn't say.
+
+    The clients and the service must agree: the displayed size is a shot's viewport if none is given. All
+    require the type that browsers require. `tests/vectors/pictures.json` tests this and the Node client.
+    """
+    exif = next(_exif_of(data), b"").removeprefix(_EXIF)
+    if (order := _BYTE_ORDERS.get(exif[:4])) is None:
+        return UPRIGHT
+    with suppress(struct.error):  # ignore unreadable metadata
+        (start,) = struct.unpack_from(f"{order}I", exif, 4)
+        (count,) = struct.unpack_from(f"{order}H", exif, start)
+        for entry in range(start + 2, start + 2 + 12 * count, 12):
+            tag, kind, length, value = struct.unpack_from(f"{order}HHIH2x", exif, entry)
+            if tag == _ORIENTATION:
+                return value if (kind, length) == _ONE_SHORT else UPRIGHT
+    return UPRIGHT
+
+
+_EXIF = b"Exif\0\0"
+_BYTE_ORDERS = {b"II*\0": "<", b"MM\0*": ">"}
+_ORIENTATION = 0x0112
+_ONE_SHORT = (3, 1)
+_EXIF_FLAG = 8
+
+
+def _exif_of(data: bytes) -> Iterator[bytes]:
+    """Yield the EXIF metadata that decoders read: before the pixels, or anywhere in an extended WebP."""
+    image_format = format_of(data)
+    match image_format and image_format.ext:
+        case "png":
+            before_pixels = takewhile(lambda chunk: chunk[0] != b"IDAT", png_chunks(data))
+            yield from (data[start + 8 : end - 4] for kind, start, end in before_pixels if kind == b"eXIf")
+        case "jpg":
+            app1 = (data[at + LENGTH_BYTES : end] for kind, at, end in _jpeg_header(data) if kind == APP1)
+            yield from (content for content in app1 if content.startswith(_EXIF))
+        case "webp" if data[12:16] == b"VP8X" and int.from_bytes(data[20:21]) & _EXIF_FLAG:
+            yield from (data[start + 8 : end] for kind, start, end in webp_chunks(data) if kind == b"EXIF")
 
 
 def _png_size(data: bytes) -> tuple[int, int] | None:
@@ -59,53 +112,14 @@ def _png_size(data: bytes) -> tuple[int, int] | None:
     return (width, height) if first == b"IHDR" else None
 
 
-_FILL = 0xFF
-_WITHOUT_LENGTH = {0x01, *range(0xD0, 0xD8)}
-_START_OF_FRAME = {*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC}  # these three are tables
-_PIXELS_FOLLOW = {0xD9, 0xDA}
-_EXIF = 0xE1
-
-
 def _jpeg_size(data: bytes) -> tuple[int, int] | None:
-    """Walk from marker to marker to the one with the size."""
-    position, is_rotated = 2, False
-    while data[position] == _FILL:
-        marker = data[position + 1]
-        if marker == _FILL:  # may be repeated
-            position += 1
-        elif marker in _WITHOUT_LENGTH:
-            position += 2
-        elif marker in _PIXELS_FOLLOW:
-            return None
-        elif marker in _START_OF_FRAME:
-            height, width = struct.unpack_from(">HH", data, position + 5)
-            return (height, width) if is_rotated else (width, height)
-        else:
-            (length,) = struct.unpack_from(">H", data, position + 2)
-            if marker == _EXIF:
-                is_rotated |= _is_rotated(data[position + 4 : position + 2 + length])
-            position += 2 + length
-    return None
+    frames = (start for marker, start, _ in _jpeg_header(data) if marker in FRAMES)
+    height, width = struct.unpack_from(">HH", data, next(frames, len(data)) + 3)
+    return width, height
 
 
-_ORIENTATION = 0x0112
-_QUARTER_TURNS = {5, 6, 7, 8}
-
-
-def _is_rotated(exif: bytes) -> bool:
-    """Return whether the EXIF metadata asks to show the image rotated by 90 degrees."""
-    if not exif.startswith(b"Exif\0\0"):
-        return False
-    tiff = exif[6:]
-    order = "<" if tiff.startswith(b"II") else ">"
-    with suppress(struct.error):  # ignore unreadable metadata
-        (start,) = struct.unpack_from(f"{order}I", tiff, 4)
-        (count,) = struct.unpack_from(f"{order}H", tiff, start)
-        for entry in range(start + 2, start + 2 + 12 * count, 12):
-            tag, value = struct.unpack_from(f"{order}H6xH", tiff, entry)
-            if tag == _ORIENTATION:
-                return value in _QUARTER_TURNS
-    return False
+def _jpeg_header(data: bytes) -> Iterator[tuple[int, int, int]]:
+    return takewhile(lambda segment: segment[0] != START_OF_SCAN, jpeg_segments(data))
 
 
 _14_BITS = 0x3FFF

@@ -328,7 +328,7 @@ class Gate:
     reason: str
     """Why it is blocked: `running`, `incomplete`, `failed`, `no_baseline` or `not_compared`. Else empty."""
     statuses: Sequence[GateStatus] = ()
-    """What to post on the commit: all of them, and nothing else. Not present in the reply to a decision."""
+    """The statuses to post on the commit, and no others. Not present in the reply to a decision."""
 
 
 @dataclass(frozen=True, slots=True)

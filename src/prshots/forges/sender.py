@@ -2,7 +2,7 @@
 
 Calls to the service and to forges work the same way. After a dropped connection or a 5xx, this sends the
 request again, with a pause that doubles each time. After a rate limit, all requests of this sender wait.
-Uploads also wait if the service reports that none are left (`pace.py`). Nothing waits past the command's
+Uploads also wait if the service reports that none are left. Nothing waits past the command's
 deadline (`deadline.py`).
 """
 
@@ -23,11 +23,10 @@ from typing import Any, cast
 import httpx
 
 from prshots.contract.errors import QUOTA_REACHED, CallError, RateLimitedError, UnreachableError
-from prshots.contract.rate_limits import RateLimit
+from prshots.contract.rate_limits import LimitPolicy, RateLimit
 from prshots.contract.redaction import redact
 from prshots.contract.statements import message
 from prshots.forges.deadline import current_deadline
-from prshots.forges.pace import Pace, limit_message
 
 TRIES = 5
 """How many times to send a request that gets no reply or a 5xx."""
@@ -62,6 +61,41 @@ def ignore_wait(words: str) -> None:
     del words
 
 
+class _Pace:
+    """Paces uploads by the reported limit, to avoid refusals. Not thread-safe.
+
+    The service may or may not have counted an upload in transit. So there is only room for another if more
+    are left than are in transit. At the limit, one upload at a time tests whether there is room again.
+    """
+
+    def __init__(self) -> None:
+        self.limit: RateLimit | None = None
+        self._until = 0.0
+        self._on_their_way = 0
+
+    def wait(self, now: float) -> float | None:
+        """Return the seconds until the next upload may be sent, or None to wait for a reply first."""
+        if self.limit is None or self.limit.remaining > self._on_their_way:
+            return 0.0
+        return None if self._on_their_way else max(0.0, self._until - now)
+
+    def start(self) -> None:
+        self._on_their_way += 1
+
+    def end(self) -> None:
+        self._on_their_way -= 1
+
+    def update(self, limit: RateLimit | None, now: float) -> None:
+        """Record the limit from a reply. None means that the service isn't counting uploads now.
+
+        Replies may arrive out of order. Until the limit resets, the lowest number counts.
+        """
+        if limit is None:
+            self.limit = None
+        elif self.limit is None or limit.remaining <= self.limit.remaining or now >= self._until:
+            self.limit, self._until = limit, now + limit.seconds
+
+
 class Sender:
     """Sends requests, until the deadline of the command that creates it. Thread-safe."""
 
@@ -73,7 +107,7 @@ class Sender:
         self._deadline = current_deadline()
         self._lock = threading.Lock()
         self._limited_until = 0.0
-        self._pace = Pace()
+        self._pace = _Pace()
         self._pace_changed = threading.Condition()
         self._told: dict[str, float] = {}
         self._closed = threading.Event()
@@ -101,7 +135,7 @@ class Sender:
                     limits += 1
                     self._note_limit(reply, asked, limits)
                     continue
-                if not _is_temporary(reply):
+                if reply.status_code not in _TEMPORARY or QUOTA_REACHED.encode() in reply.content:
                     return reply
             tried += 1
             if tried < tries:
@@ -152,7 +186,7 @@ class Sender:
 
     def _note_limit(self, reply: httpx.Response, asked: float, limits: int) -> None:
         limit = RateLimit.of(reply.headers)
-        reason = limit_message(limit) if limit else message("limits_the_rate", host=_place(reply.request))
+        reason = _limit_message(limit) if limit else message("limits_the_rate", host=_place(reply.request))
         if limits == LIMITS or asked > LONGEST_LIMIT_SECONDS:
             error = RateLimitedError(message("asks_to_wait", reason=reason, seconds=f"{asked:.0f}"))
             error.retry_after = asked
@@ -178,7 +212,7 @@ class Sender:
                 if seconds is None and not self._closed.is_set():
                     self._pace_changed.wait()
             if seconds and limit and seconds > _SAID_FROM_SECONDS:
-                self._tell_wait(limit_message(limit), seconds)
+                self._tell_wait(_limit_message(limit), seconds)
             self._sleep(seconds or 0)
 
     def _pause(self, reply: _Reply, tried: int, tries: int) -> None:
@@ -275,10 +309,6 @@ def retry_after(reply: httpx.Response) -> float | None:
     return None
 
 
-def _is_temporary(reply: httpx.Response) -> bool:
-    return reply.status_code in _TEMPORARY and QUOTA_REACHED.encode() not in reply.content
-
-
 def json_of(reply: httpx.Response) -> Any:  # noqa: ANN401 - any JSON value
     """Return the reply's JSON, or None if it is something else or nested too deeply to print."""
     try:
@@ -360,3 +390,9 @@ def _place(request: httpx.Request) -> str:
 
 def origin(url: httpx.URL) -> str:
     return f"{url.scheme}://{url.netloc.decode()}"
+
+
+def _limit_message(limit: RateLimit) -> str:
+    is_projects = limit.policy is LimitPolicy.PROJECT
+    whose = message("projects_own_limit") if is_projects else "PRSHOTS_UPLOADS_PER_MINUTE"
+    return message("limit_of_uploads", quota=f"{limit.quota:,}", whose=whose)

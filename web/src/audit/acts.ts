@@ -38,7 +38,7 @@ const ACTS: Record<Action, string> = {
   "webhook.secret_rotated": "rotated the secret of the webhook",
   "webhook.deleted": "deleted the webhook",
   "webhook.tested": "sent a test message to the webhook",
-  "webhook.redelivered": "sent a message again to the webhook",
+  "webhook.redelivered": "resent a message to the webhook",
   "share_link.created": "created a share link for pull request",
   "share_link.revoked": "revoked a share link for pull request",
   "quota.changed": "changed the storage quota of",

@@ -110,7 +110,7 @@ export function ComparedChanges(props: ComparedChangesProps) {
         <ComparisonStatus {...{ urls, comparison, prNumber, pull }} />
         {isGone && comparison.state !== "running" && (
           <p class="base-state" data-state="newer" role="status">
-            <strong>No such group</strong> The newest screenshots don’t have this change any more, or it looks
+            <strong>No such group</strong> The newest screenshots no longer have this change, or it looks
             different now.
           </p>
         )}

@@ -22,7 +22,7 @@ const shots = shotsWithVerdict([
 const sorted = sortByGroup(shots, groups);
 const sections = toSections(sorted, groups);
 
-test("failed shots come first, then groups with their shots by name, then shots without a group", () => {
+test("failed shots come first, then each group’s shots by name, then shots without a group", () => {
   expect(sorted.map(({ name }) => name)).toEqual(["cut", "old", "step-2", "step-10", "cart", "home", "lone"]);
   expect(sections.map(({ id }) => id)).toEqual(["failed", "r", "a", "b", "p", "changed"]);
   expect(sections[0]?.title).toBe("1 screenshot could not be compared");

@@ -120,7 +120,7 @@ export interface Gate {
   open: number;
   /** Why it is blocked: `running`, `incomplete`, `failed`, `no_baseline` or `not_compared`. Else empty. */
   reason: string;
-  /** What to post on the commit: all of them, and nothing else. Not present in the reply to a decision. */
+  /** The statuses to post on the commit, and no others. Not present in the reply to a decision. */
   statuses?: GateStatus[];
 }
 
@@ -136,32 +136,6 @@ export interface CloseUp {
   url: string;
   /** Left, top, width and height, in pixels of the after image. */
   region: [number, number, number, number];
-}
-
-export interface Actor {
-  kind: ActorKind;
-  /** A login, a token's label or the operator's account. Empty for the service. */
-  name: string;
-  /** The IP address, or empty outside requests. */
-  address: string;
-}
-
-export interface AuditEntry {
-  seq: number;
-  at: number;
-  actor: Actor;
-  /** An action such as `token.created`. */
-  action: string;
-  target: string;
-  project_id: string;
-  /** The project's name at that time. Empty for acts outside a project. */
-  project: string;
-  details: Record<string, string>;
-}
-
-export interface AuditLog {
-  entries: AuditEntry[];
-  next: string | null;
 }
 
 export interface Image {
@@ -280,6 +254,68 @@ export interface AlternatingShot {
 export interface Noise {
   /** At most 100, those that changed last first. */
   shots: AlternatingShot[];
+}
+
+export interface PullRequest {
+  pr_number: number;
+  images: number;
+  bytes: number;
+  last_upload_at: number;
+  last_commit: string;
+  closed_at: number | null;
+  /** Empty, like the branch, author and URL, until a client sends it. */
+  title: string;
+  source_branch: string;
+  author: string;
+  /** The pull request's page on the forge. */
+  url: string;
+  /** When a person deleted all its images, until the next upload. */
+  deleted_at: number | null;
+  deleted_by: string | null;
+}
+
+/** An organization or project, for the operator. */
+export interface QuotaHolder {
+  id: string;
+  name: string;
+  images: number;
+  bytes: number;
+  /** The quota that the operator set: 0 for no limit, null for the service's default. */
+  quota_bytes: number | null;
+}
+
+/** A quota that applies, and how much of it is used. */
+export interface QuotaUse {
+  of: "organization" | "project";
+  /** The stored bytes that count towards the quota. */
+  bytes: number;
+  limit: number;
+}
+
+export interface Actor {
+  kind: ActorKind;
+  /** A login, a token's label or the operator's account. Empty for the service. */
+  name: string;
+  /** The IP address, or empty outside requests. */
+  address: string;
+}
+
+export interface AuditEntry {
+  seq: number;
+  at: number;
+  actor: Actor;
+  /** An action such as `token.created`. */
+  action: string;
+  target: string;
+  project_id: string;
+  /** The project's name at that time. Empty for acts outside a project. */
+  project: string;
+  details: Record<string, string>;
+}
+
+export interface AuditLog {
+  entries: AuditEntry[];
+  next: string | null;
 }
 
 export interface Token {
@@ -506,6 +542,132 @@ export interface ProjectDeletion {
   remaining: number;
 }
 
+export interface DayOfUploads {
+  /** A date in UTC, such as 2026-11-15. */
+  day: string;
+  uploads: number;
+  bytes: number;
+}
+
+export interface Files {
+  kind: "images" | "before" | "staged" | "baselines" | "thumbnails" | "differences" | "closeups";
+  files: number;
+  bytes: number;
+}
+
+export interface BytesOfDay {
+  /** A date in UTC. */
+  day: string;
+  bytes: number;
+}
+
+/** What the store really has, measured by the sweep. Includes files that don't count towards quotas. */
+export interface Measured {
+  /** When it was last measured, as a date in UTC. null if never. */
+  day: string | null;
+  /** Whether the store is so large that the sweep measured only a part of it. */
+  estimated: boolean;
+  /** The last measurement, largest first. */
+  kinds: Files[];
+  /** The measured days of the requested period, oldest first. */
+  days: BytesOfDay[];
+}
+
+export interface Quotas {
+  /** The quotas that apply. */
+  quotas: QuotaUse[];
+}
+
+export interface QuotaHolders {
+  /** Largest first. */
+  holders: QuotaHolder[];
+  /** The quota of those that have null. 0 for no limit. */
+  default_bytes: number;
+  next: string | null;
+}
+
+export interface StoredProject {
+  id: string;
+  name: string;
+  images: number;
+  bytes: number;
+}
+
+export interface OrganizationUsage {
+  images: number;
+  bytes: number;
+  /** The 100 largest projects, largest first. */
+  projects: StoredProject[];
+  measured: Measured;
+}
+
+export interface Usage {
+  /** Every day of the requested period, oldest first. */
+  days: DayOfUploads[];
+  images: number;
+  bytes: number;
+  biggest: PullRequest[];
+  measured: Measured;
+}
+
+export interface Webhook {
+  id: string;
+  /** Null for all projects of the organization. */
+  project_id: string | null;
+  /** The project's name, or empty. */
+  project: string;
+  url: string;
+  format: Format;
+  events: Event[];
+  created_by: string;
+  created_at: number;
+  /** Until then, messages are also signed with the secret before the last rotation. */
+  old_secret_until: number | null;
+  /** When a message last arrived. */
+  sent_at: number | null;
+  failing_since: number | null;
+  /** When the receiver answered 410. A change enables the webhook again. */
+  disabled_at: number | null;
+}
+
+export interface WebhookList {
+  webhooks: Webhook[];
+}
+
+export interface NewWebhook {
+  webhook: Webhook;
+  /** Shown once. */
+  secret: string;
+}
+
+export interface WebhookDelivery {
+  /** The message's `webhook-id`. */
+  id: string;
+  event: Event;
+  project_id: string | null;
+  pr_number: number | null;
+  created_at: number;
+  /** When it is sent next. Null if it arrived or was given up. */
+  next_at: number | null;
+  attempts: number;
+  sent_at: number | null;
+  /** The HTTP status of the last reply. */
+  status: number | null;
+  /** The beginning of the last reply. */
+  reply: string;
+  error: string;
+}
+
+export interface WebhookDeliveries {
+  deliveries: WebhookDelivery[];
+  next: string | null;
+}
+
+export interface WebhookPayload {
+  /** The body, or empty before the first attempt. */
+  payload: string;
+}
+
 /** The pull request's status `prshots` on its forge, if the connection posts it. */
 export interface Check {
   state: "none" | "sent" | "waiting" | "failing";
@@ -514,24 +676,6 @@ export interface Check {
   /** The state that was sent: success, pending or failure. */
   posted: string;
   description: string;
-}
-
-export interface PullRequest {
-  pr_number: number;
-  images: number;
-  bytes: number;
-  last_upload_at: number;
-  last_commit: string;
-  closed_at: number | null;
-  /** Empty, like the branch, author and URL, until a client sends it. */
-  title: string;
-  source_branch: string;
-  author: string;
-  /** The pull request's page on the forge. */
-  url: string;
-  /** When a person deleted all its images, until the next upload. */
-  deleted_at: number | null;
-  deleted_by: string | null;
 }
 
 export interface ComparisonSummary {
@@ -709,150 +853,6 @@ export interface ThumbnailUrls {
   thumbnails: Record<string, string | null>;
   /** By image id. For `later`, ask again in a few seconds. */
   missing: Record<string, "damaged" | "unsupported" | "too_large" | "later">;
-}
-
-/** An organization or project, for the operator. */
-export interface QuotaHolder {
-  id: string;
-  name: string;
-  images: number;
-  bytes: number;
-  /** The quota that the operator set: 0 for no limit, null for the service's default. */
-  quota_bytes: number | null;
-}
-
-/** A quota that applies, and how much of it is used. */
-export interface QuotaUse {
-  of: "organization" | "project";
-  /** The stored bytes that count towards the quota. */
-  bytes: number;
-  limit: number;
-}
-
-export interface DayOfUploads {
-  /** A date in UTC, such as 2026-11-15. */
-  day: string;
-  uploads: number;
-  bytes: number;
-}
-
-export interface Files {
-  kind: "images" | "before" | "staged" | "baselines" | "thumbnails" | "differences" | "closeups";
-  files: number;
-  bytes: number;
-}
-
-export interface BytesOfDay {
-  /** A date in UTC. */
-  day: string;
-  bytes: number;
-}
-
-/** What the store really has, measured by the sweep. Includes files that don't count towards quotas. */
-export interface Measured {
-  /** When it was last measured, as a date in UTC. null if never. */
-  day: string | null;
-  /** Whether the store is so large that the sweep measured only a part of it. */
-  estimated: boolean;
-  /** The last measurement, largest first. */
-  kinds: Files[];
-  /** The measured days of the requested period, oldest first. */
-  days: BytesOfDay[];
-}
-
-export interface Quotas {
-  /** The quotas that apply. */
-  quotas: QuotaUse[];
-}
-
-export interface QuotaHolders {
-  /** Largest first. */
-  holders: QuotaHolder[];
-  /** The quota of those that have null. 0 for no limit. */
-  default_bytes: number;
-  next: string | null;
-}
-
-export interface StoredProject {
-  id: string;
-  name: string;
-  images: number;
-  bytes: number;
-}
-
-export interface OrganizationUsage {
-  images: number;
-  bytes: number;
-  /** The 100 largest projects, largest first. */
-  projects: StoredProject[];
-  measured: Measured;
-}
-
-export interface Usage {
-  /** Every day of the requested period, oldest first. */
-  days: DayOfUploads[];
-  images: number;
-  bytes: number;
-  biggest: PullRequest[];
-  measured: Measured;
-}
-
-export interface Webhook {
-  id: string;
-  /** Null for all projects of the organization. */
-  project_id: string | null;
-  /** The project's name, or empty. */
-  project: string;
-  url: string;
-  format: Format;
-  events: Event[];
-  created_by: string;
-  created_at: number;
-  /** Until then, messages are also signed with the secret before the last rotation. */
-  old_secret_until: number | null;
-  /** When a message last arrived. */
-  sent_at: number | null;
-  failing_since: number | null;
-  /** When the receiver answered 410. A change enables the webhook again. */
-  disabled_at: number | null;
-}
-
-export interface WebhookList {
-  webhooks: Webhook[];
-}
-
-export interface NewWebhook {
-  webhook: Webhook;
-  /** Shown once. */
-  secret: string;
-}
-
-export interface WebhookDelivery {
-  /** The message's `webhook-id`. */
-  id: string;
-  event: Event;
-  project_id: string | null;
-  pr_number: number | null;
-  created_at: number;
-  /** When it is sent next. Null if it arrived or was given up. */
-  next_at: number | null;
-  attempts: number;
-  sent_at: number | null;
-  /** The HTTP status of the last reply. */
-  status: number | null;
-  /** The beginning of the last reply. */
-  reply: string;
-  error: string;
-}
-
-export interface WebhookDeliveries {
-  deliveries: WebhookDelivery[];
-  next: string | null;
-}
-
-export interface WebhookPayload {
-  /** The body, or empty before the first attempt. */
-  payload: string;
 }
 
 export interface Done {

@@ -55,7 +55,7 @@ export function PullHead(props: PullHeadProps) {
       <p class="pull-facts">{pull ? <Facts pull={pull} comparison={comparison} /> : "\u00a0"}</p>
       {siblings.length > 0 && (
         <p class="pull-facts siblings">
-          <span>Also in this pull request:</span>
+          <span>Other projects in this pull request:</span>
           {siblings.map(({ id, name, gate }) => (
             <span key={id}>
               <Link href={pullUrls(id, prNumber).page}>{name}</Link> <GateLabel gate={gate} />

@@ -15,7 +15,7 @@ test.each<[Partial<Check>, string]>([
   ],
   [
     { posted: "pending", description: "web: 2 screenshots to review" },
-    "The check on GitHub waits: web: 2 screenshots to review",
+    "The check on GitHub is pending: web: 2 screenshots to review",
   ],
   [
     { posted: "failure", description: "web: 1 screenshot rejected" },

@@ -9,7 +9,7 @@ const FORGES: Record<ForgeKind, string> = {
   bitbucket: "Bitbucket",
 };
 
-/** The page has the whole error, with advice. */
+/** The page shows the whole error, with advice. */
 const firstSentence = (text: string): string => text.replace(/\. .*$/s, ".");
 
 /** Says only what the connection knows. Without a connection, the job sets the check. */
@@ -19,5 +19,5 @@ export function describeCheck({ state, forge, error, posted, description }: Chec
   if (state === "failing") return `${name} was not updated: ${firstSentence(error)}`;
   if (state === "waiting") return `${name} is being updated.`;
   if (posted === "success") return `${name} is green.`;
-  return `${name} ${posted === "failure" ? "is red" : "waits"}: ${description}`;
+  return `${name} ${posted === "failure" ? "is red" : "is pending"}: ${description}`;
 }

@@ -64,7 +64,7 @@ test("the next open shot comes after the decided one, or from the start", () => 
   expect(nextOpen([...order], c, [a, c, d])).toBeUndefined();
 });
 
-test("a group is approved where it is open, and rejected where it isn’t rejected", () => {
+test("approving a group covers its open shots, rejecting it also covers its approved shots", () => {
   const [a, b] = [shot("a"), shot("b", "open", { group: "g" })];
   const others = (["open", "approved", "rejected"] as const).map((state) =>
     shot(state, state, { group: "g" }),

@@ -167,9 +167,7 @@ function Deliveries({ projectId }: { projectId: string }) {
     <div>
       <h3 class="row-title">Waiting to be sent: {data.waiting}</h3>
       {statuses > 0 && (
-        <p class="field-error">
-          The statuses of {formatCount(statuses, "pull request")} don’t arrive at the forge.
-        </p>
+        <p class="field-error">prshots can’t send the statuses of {formatCount(statuses, "pull request")}.</p>
       )}
       <ul class="rows">
         {data.failing.map(({ pr_number, kind, error, attempts, first_due_at, next_at }) => (

@@ -318,9 +318,9 @@ function curlSnippets({ baseUrl, access, project }: Setup): Snippet[] {
   ${AUTHORIZATION}`,
     },
     {
-      title: "Get the check",
+      title: "Get the commit statuses",
       about:
-        "Returns the commit statuses to set on the forge: name, state and description. Set all of them on the pull request’s newest commit.",
+        "Returns the commit statuses to set on the pull request’s newest commit, each with its name, state and description. Set all of them.",
       code: `curl "${baseUrl}/v1/gate?pr_number=1" \\
   ${AUTHORIZATION}`,
     },

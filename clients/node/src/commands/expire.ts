@@ -83,7 +83,7 @@ function policyMessage({ prNumber: number, policy, marked, expired }: Expired): 
 function commentMessages({ left, posted, replaced, notDescribed, notPurged }: Closed): string[] {
   const messages: string[] = [];
   if (replaced)
-    messages.push(message("description_cleaned", { screenshots: pluralize(replaced, "screenshot") }));
+    messages.push(message("description_cleaned", { screenshots: pluralize(replaced, "deleted screenshot") }));
   if (notDescribed) messages.push(message("description_not_changed", { why: notDescribed }));
   if (left)
     return [...messages, message("comment_still_shows", { screenshots: pluralize(left, "screenshot") })];

@@ -4,13 +4,17 @@ The list starts where the pull request branched off, or at the commit that CI me
 first parents. The client deepens a shallow clone, but no further than needed. See decision 0025.
 """
 
+import re
+from collections.abc import Collection
 from dataclasses import dataclass
 
+from prshots.client.ci.actions_event import QUEUE_REF
 from prshots.client.ci.checkout import default_branch, full_commit
-from prshots.client.ci.git import Say, commit_at, fetch, git, is_shallow, remote_name
+from prshots.client.ci.git import Say, commit_at, fetch, git, is_shallow, remote_name, remote_refs
 from prshots.client.ci.job import Job
 from prshots.contract import validate
-from prshots.contract.limits import MAX_BASE_COMMITS
+from prshots.contract.forge_kinds import ForgeKind
+from prshots.contract.limits import MAX_BASE_COMMITS, MAX_QUEUED_PULLS
 from prshots.contract.statements import message
 
 ENOUGH_COMMITS = 50
@@ -19,6 +23,12 @@ baselines for as many."""
 
 DEPTHS = (ENOUGH_COMMITS, 4 * ENOUGH_COMMITS, 20 * ENOUGH_COMMITS)
 """The successive depths to fetch to find where the pull request branched off."""
+
+_QUEUES = {
+    ForgeKind.GITHUB: ("refs/heads/gh-readonly-queue/*", QUEUE_REF),
+    ForgeKind.GITLAB: ("refs/merge-requests/*/train", re.compile(r"refs/merge-requests/([1-9][0-9]*)/train")),
+}
+"""For each forge, the refs of its queues, and where such a ref has the number of its pull request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +55,25 @@ def base_of(job: Job, commit_sha: str, branch: str, say: Say) -> BaseCommits:
     if not head:
         return BaseCommits(target, unknown=message("commit_not_in_checkout", commit=commit_sha))
     return _commits_since_fork_point(target, head, say)
+
+
+def queued_pulls(job: Job, base_commits: Collection[str], say: Say) -> list[int]:
+    """Return the pull requests ahead in a merge queue: the job's screenshots also show their changes.
+
+    Never raises: calls `say` if git can't list the queue.
+    """
+    if not job.in_queue or job.forge not in _QUEUES:
+        return []
+    pattern, form = _QUEUES[job.forge]
+    listed = remote_refs(pattern)
+    if listed.error:
+        say(message("queue_unknown", why=listed.error))
+    numbers = {
+        validate.pr_number(found[1])
+        for commit, _, ref in (line.partition("\t") for line in listed.output.splitlines())
+        if commit in base_commits and (found := form.fullmatch(ref))
+    }
+    return sorted(filter(None, numbers - {job.pr_number}))[-MAX_QUEUED_PULLS:]
 
 
 def _merge_target(head: str) -> str:

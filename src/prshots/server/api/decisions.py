@@ -44,7 +44,7 @@ def reject_route(services: PublicServices, slots: BodySlots) -> Route:
         if "decision" in body:
             raise InvalidInputError(HAS_DECISION)
         decision = read_decision(body, Decision.REJECTED, by=f"token {access.token_label}".strip())
-        return JSONResponse(await services.reviews.reject(access.project, pr_number, decision))
+        return JSONResponse(await services.reviews.record(access.project, pr_number, decision))
 
     return Route("/v1/reject", reject, methods=["POST"])
 
@@ -53,11 +53,8 @@ def gate_route(services: PublicServices, slots: BodySlots) -> Route:
     async def read(request: Request) -> JSONResponse:
         access, query = await services.accounts.authenticate(bearer(request)), request.query_params
         pr_number = fields.pr_number_from_text(only_value(query, "pr_number"))
-        no_baseline = NoBaseline.BLOCK
-        if "no_baseline" in query:
-            no_baseline = fields.choice_from_text(
-                NoBaseline, only_value(query, "no_baseline"), BAD_NO_BASELINE
-            )
+        given = only_value(query, "no_baseline") if "no_baseline" in query else NoBaseline.BLOCK
+        no_baseline = fields.choice_from_text(NoBaseline, given, BAD_NO_BASELINE)
         access.require_pr(pr_number)
         await count_against_limit(request, services.counter, access.project, LimitPolicy.POLL)
         needs_baseline = no_baseline is NoBaseline.BLOCK

@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 BAD_LIMIT = f"limit must be a whole number from {MIN_COMMENT_BYTES} to {MAX_COMMENT_BYTES}"
 BAD_MARKER = f"marker must be {' or '.join(Marker)}"
-BAD_VIEW = "view must be all, latest, changes or pairs"
+BAD_VIEW = "view must be all, latest or changes"
 
 NOT_TEXT = "\0"
 """Replaces a field that isn't a string. Every check rejects this text."""

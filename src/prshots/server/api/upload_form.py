@@ -90,9 +90,10 @@ class _Form:
         if part.header("Content-Transfer-Encoding", "binary").lower() not in _UNENCODED:
             raise _invalid()  # RFC 7578 deprecates encodings such as base64
         self._part, self._field, self._chunks = part, None, None
+        is_file = part.filename is not None or part.header("Content-Type") is not None
         if part.name in TEXT_FIELDS:
             self._field = self._fields[part.name] = bytearray()
-        elif part.name in FILE_FIELDS and (_is_file(part) or part.name != "image"):
+        elif part.name in FILE_FIELDS and (is_file or part.name != "image"):
             self._chunks = []
             self._files[part.name] = part, self._chunks
         if part.name in KNOWN_FIELDS:  # unknown fields are ignored
@@ -118,10 +119,6 @@ class _Form:
         if part is None or not (part.filename or part.bytes_received):  # an empty file input in a browser
             return None
         return UploadedFile(part.content_type or "", chunks, part.bytes_received)
-
-
-def _is_file(part: MultipartSegment) -> bool:
-    return part.filename is not None or part.header("Content-Type") is not None
 
 
 def _text(value: bytearray) -> str:

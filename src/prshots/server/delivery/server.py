@@ -10,20 +10,30 @@ from the store after the client has received the previous one.
 import asyncio
 import contextlib
 import os
+import re
 import socket
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from http import HTTPStatus
 from typing import Any
 
 import structlog
 
 from prshots.contract.errors import StoreError
-from prshots.server.delivery.decision import Delivery
-from prshots.server.delivery.heads import plain_target, read_head
+from prshots.server.bounded_cache import BoundedCache
+from prshots.server.delivery.decision import METHOD_NOT_ALLOWED, METHODS, Delivery
 from prshots.server.delivery.replies import Pending, Reply, Request, Streamed, error_reply
 from prshots.server.delivery.telemetry import DeliveryTelemetry
 from prshots.server.http.readiness import Readiness
-from prshots.server.http.request_grammar import HeadRefusal, find_end
+from prshots.server.http.request_grammar import (
+    BAD_REQUEST,
+    REQUEST_ID_VALUE,
+    REQUEST_LINE,
+    TARGET,
+    HeadRefusal,
+    find_end,
+    names_path,
+    read_framing,
+)
 from prshots.server.http.socket_server import (
     HEAD_SECONDS,
     LINGER_BYTES,
@@ -40,6 +50,9 @@ IDLE_SECONDS = 75.0
 """Longer than the 60 s of most proxies, so they close idle connections first. If delivery closed a
 connection, a proxy could be sending the next request at that moment."""
 
+CACHED_FIELDS, CACHED_BYTES = 1024, 2048
+"""How many sets of header fields to cache, and their maximum length: 2 MB in total."""
+
 _log = structlog.get_logger()
 _STATUS_LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n" for status in HTTPStatus}
 _KEEP_ALIVE = "Connection: keep-alive\r\n\r\n"
@@ -47,6 +60,11 @@ _CLOSE = "Connection: close\r\n\r\n"
 _MORE_FOLLOWS = getattr(socket, "MSG_MORE", 0)  # Linux only: the head and image share the first packet
 _NO_FILE = -1
 _BLANK_LINES = b"\r\n"  # some clients send them before a request
+_VERSION = b" HTTP/1.1\r\n"
+_IMAGE_LINE = re.compile(rb"GET (/i/" + TARGET + rb")")
+_CONDITIONS = re.compile(r"(?:\A|\n)(range|if-range|if-none-match):[ \t]*([^\r]*)", re.IGNORECASE)
+_REQUEST_ID = re.compile(rb"(?:\A|\n)x-request-id:[ \t]*([^\r]*)", re.IGNORECASE)
+_plain_fields = BoundedCache[bytes, bool](CACHED_FIELDS)
 
 
 class DeliveryConnection:
@@ -90,7 +108,7 @@ class DeliveryConnection:
             self._may_discard -= len(data)
             if self._may_discard < 0:
                 self.close()
-        elif not self._received and (target := plain_target(data)):
+        elif not self._received and (target := _plain_target(data)):
             self._is_last = self._server.is_draining
             self._send(self._server.telemetry.respond_plainly(target))
         else:
@@ -109,7 +127,7 @@ class DeliveryConnection:
             if isinstance(end, HeadRefusal):
                 self._send_last(error_reply(*end))
                 return
-            request = read_head(self._received[:end])
+            request = _read_head(self._received[:end])
             self._received, self._judged = self._received[end:].lstrip(_BLANK_LINES), 0
             if isinstance(request, Reply):
                 self._send_last(request)
@@ -330,3 +348,57 @@ class DeliveryServer(SocketServer):
         self._relays.add(task)
         task.add_done_callback(self._relays.discard)
         return task
+
+
+def _plain_target(received: bytes) -> str | None:
+    """Return the target if this is exactly one GET of an image, without conditions or a body.
+
+    The fields must be ones that `_read_head` has parsed: a browser sends the same ones for all images, and
+    parsing them takes longer than the rest of the head.
+    """
+    line, _, fields = received.partition(_VERSION)
+    if not _plain_fields.get(fields):
+        return None
+    found = _IMAGE_LINE.fullmatch(line)
+    return None if found is None else found[1].decode()
+
+
+def _read_head(head: bytes) -> Request | Reply:
+    """Parse a complete head, or return the reply that refuses it."""
+    line = REQUEST_LINE.match(head)
+    if line is None:
+        return error_reply(*BAD_REQUEST)
+    fields = head[line.end() :]
+    framing = read_framing(fields, line["version"])
+    if isinstance(framing, HeadRefusal):
+        return error_reply(*framing)
+    # A body could look like another request, so the connection closes after it.
+    is_last = framing.is_last or framing.is_upgrade or framing.has_body
+    conditions = _read_conditions(fields)
+    request_id = _read_request_id(fields)
+    if (
+        not (conditions or is_last or request_id)
+        and len(fields) <= CACHED_BYTES
+        and line[0].endswith(_VERSION)
+    ):
+        _plain_fields.put(fields, True)
+    request = Request(line["method"].decode(), line["target"].decode(), conditions, is_last, request_id)
+    if request.method not in METHODS:
+        return METHOD_NOT_ALLOWED
+    return request if names_path(request.target) else error_reply(*BAD_REQUEST)
+
+
+def _read_request_id(fields: bytes) -> str:
+    """Return the id that a proxy gave the request, or "" if there is none or it isn't valid."""
+    given = [value.rstrip() for value in _REQUEST_ID.findall(fields)]
+    return given[0].decode() if len(given) == 1 and REQUEST_ID_VALUE.fullmatch(given[0]) else ""
+
+
+def _read_conditions(fields: bytes) -> Mapping[str, str]:
+    """Return the fields that affect the reply."""
+    found: dict[str, str] = {}
+    for name, value in _CONDITIONS.findall(fields.decode("latin-1")):
+        # Repeated fields form a list. That is correct for If-None-Match, and a list in Range is ignored.
+        key, given = name.lower(), value.rstrip()
+        found[key] = f"{found[key]}, {given}" if key in found else given
+    return found

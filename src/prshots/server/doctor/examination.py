@@ -160,8 +160,9 @@ async def check_image_proxy(
 
 async def _fetch_both(img_url: str, target: str, image: bytes) -> list[DoctorFinding]:
     try:
+        tampered = target[:-1] + ("0" if target[-1] != "0" else "1")
         response = await fetch(img_url + target, HEADERS, most_bytes=len(image))
-        forged = await fetch(img_url + _tamper(target), HEADERS, most_bytes=len(image))
+        forged = await fetch(img_url + tampered, HEADERS, most_bytes=len(image))
     except FetchError as error:
         return [problem(ABOUT, f"an image at {img_url} could not be fetched: {error}")]
     if wrong := _what_is_wrong(response, img_url, image):
@@ -221,10 +222,6 @@ def _hint(response: Response, img_url: str) -> str:
     is_ours = b'{"error"' in response.body[:20]
     unknown = "delivery, or a proxy in front of it, is not working. See its log and its /readyz"
     return (_FROM_DELIVERY if is_ours else _FROM_A_PROXY).get(response.status, unknown)
-
-
-def _tamper(target: str) -> str:
-    return target[:-1] + ("0" if target[-1] != "0" else "1")
 
 
 def png_of(size: int) -> bytes:

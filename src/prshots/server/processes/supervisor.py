@@ -25,7 +25,7 @@ from prshots.server.observability.metrics_folder import (
     SLOT_VARIABLE,
     metrics_folder,
 )
-from prshots.server.processes import WEB_SECONDS, systemd
+from prshots.server.processes import WEB_SECONDS
 from prshots.server.processes.worker_group import WorkerGroup
 
 KEEP_BUFFERS = {"MALLOC_MMAP_THRESHOLD_": str(2 * 1024**2), "MALLOC_TRIM_THRESHOLD_": str(32 * 1024**2)}
@@ -253,7 +253,7 @@ class Supervisor:
 
     async def _greet_and_sweep(self, ready: list["asyncio.Future[None]"]) -> None:
         await asyncio.gather(*ready)
-        systemd.notify("READY=1")
+        _notify("READY=1")
         self.on_ready()
         await asyncio.gather(self._log_when_ready(), self._sweep_every_hour())
 
@@ -276,7 +276,7 @@ class Supervisor:
         """Tell systemd that the supervisor isn't hung, so that it can restart one that is."""
         seconds = int(os.environ.get("WATCHDOG_USEC", "0")) / 2e6  # half the time that systemd waits
         while seconds and not self._stopping.is_set():
-            systemd.notify("WATCHDOG=1")
+            _notify("WATCHDOG=1")
             await self._pause(seconds)
         await self._stopping.wait()
 
@@ -300,7 +300,7 @@ class Supervisor:
 
     async def _stop(self, tasks: list["asyncio.Task[None]"]) -> None:
         """Stop web first, then the others. Kill children that outlast the grace period."""
-        systemd.notify("STOPPING=1")
+        _notify("STOPPING=1")
         for listener in (listener for group in self.groups for listener in group.listeners):
             listener.close()  # the workers close theirs after they have accepted the last connection
         self._children.stop()
@@ -346,3 +346,11 @@ def _log_bug(task: "asyncio.Task[None]") -> bool:
     if error:
         _log.error("internal error", exc_info=error)
     return error is not None
+
+
+def _notify(state: str) -> None:
+    """Tell systemd a state such as READY=1, if it waits for one (`Type=notify`, `WatchdogSec`)."""
+    if address := os.environ.get("NOTIFY_SOCKET"):
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sending, contextlib.suppress(OSError):
+            sending.setblocking(False)  # the supervisor never waits for systemd
+            sending.sendto(state.encode(), address.replace("@", "\0", 1))

@@ -16,6 +16,7 @@ import socket
 import sys
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import structlog
@@ -140,11 +141,26 @@ def _answer_pings(pings: socket.socket) -> None:
 
 
 def _build_delivery(settings: Settings, listener: socket.socket) -> "SocketServer":
+    from prshots.server.delivery.decision import Delivery
     from prshots.server.delivery.server import DeliveryServer
-    from prshots.server.wiring.delivery import build_delivery
+    from prshots.server.http.readiness import Readiness
+    from prshots.server.links import FileReader
+    from prshots.server.wiring import awaited_keys, open_reader
 
-    decision, readiness = build_delivery(settings)
-    return DeliveryServer(decision, listener, readiness)
+    # Delivery only verifies, so a key that it created itself would be useless. It waits for the API's keys.
+    reader, keys = open_reader(settings), awaited_keys(settings)
+
+    async def check_keys() -> None:
+        keys.ring()
+
+    async def check_store() -> None:
+        if isinstance(reader, FileReader):  # a disk may hang
+            await asyncio.to_thread(reader.check)
+        else:
+            await reader.check()
+
+    readiness = Readiness({"keys": check_keys, "store": check_store})
+    return DeliveryServer(Delivery(reader, keys, settings.cache_seconds), listener, readiness)
 
 
 def _build_api(memory_fds: Sequence[int], settings: Settings, listener: socket.socket) -> "SocketServer":
@@ -160,9 +176,19 @@ def _build_api(memory_fds: Sequence[int], settings: Settings, listener: socket.s
 
 
 def _build_web(settings: Settings, listener: socket.socket) -> "SocketServer":
-    from prshots.server.wiring.web import build_web
+    from prshots.server.web import app
+    from prshots.server.wiring import avatar_origins
 
-    return _build_server(build_web(settings), listener)
+    web = app.Web(
+        files=Path(app.__file__).with_name("dashboard"),
+        api_url=settings.api_url,
+        base_url=settings.base_url,
+        web_url=settings.web_url,
+        img_url=settings.img_url,
+        avatar_origins=avatar_origins(settings),
+        log_requests=settings.log_requests,
+    )
+    return _build_server(web, listener)
 
 
 def _build_sweep_status(_: Settings, listener: socket.socket) -> "SocketServer":

@@ -1,7 +1,7 @@
 """Builds components from settings. Only this package chooses adapters.
 
-Each component has its own file, which only its processes load. This file opens the parts that all processes
-and commands share: keys, database, origin store and counter. Its imports are inside the functions.
+The API has its own file, which only its processes load. This file opens the parts that all processes and
+commands share: keys, database, origin store and counter. Its imports are inside the functions.
 """
 
 from __future__ import annotations

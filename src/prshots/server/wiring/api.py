@@ -34,12 +34,13 @@ from prshots.server.adapters.sql.review.noise import SqlNoise
 from prshots.server.adapters.sql.review.share_links import SqlShareLinks
 from prshots.server.adapters.sql.storage.usage import SqlUsage
 from prshots.server.adapters.sql.upkeep.key_fingerprints import SharedKeys
+from prshots.server.adapters.webhooks.receivers import Receivers
 from prshots.server.api.app import create_api
 from prshots.server.api.dashboard.routes import ROUTES
 from prshots.server.api.dashboard.routing import DashboardServices, starlette_routes
+from prshots.server.api.dashboard.share_links import shared_route
 from prshots.server.api.login import login_routes
 from prshots.server.api.services import PublicServices
-from prshots.server.api.shared import shared_route
 from prshots.server.config.settings import Settings
 from prshots.server.config.values import parse_networks
 from prshots.server.domain.comments.service import Comments
@@ -73,7 +74,7 @@ from prshots.server.wiring import (
     quotas_in,
     require_usable_database,
 )
-from prshots.server.wiring.forges import open_forges, open_receivers
+from prshots.server.wiring.forges import open_forges
 from prshots.server.wiring.opening import DatabaseOpening
 from prshots.server.wiring.sign_in import allow_list, build_sign_in
 
@@ -95,7 +96,7 @@ class _Engines:
         # Separate workers, so a thumbnail never waits for a comparison.
         self.thumbnail_workers = PictureWorkers(WorkerLimits().shared_by(settings.api_workers))
         self.forges = open_forges(settings, self.keys)
-        self.receivers = open_receivers(settings, self.keys)
+        self.receivers = Receivers(self.keys, parse_networks(settings.webhook_networks))
         self.comparison_workers = PictureWorkers(COMPARING.shared_by(settings.api_workers))
 
     def readiness(self) -> Readiness:

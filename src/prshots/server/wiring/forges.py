@@ -1,4 +1,4 @@
-"""Builds the access to the forges of connections, and to the receivers of webhooks, from settings."""
+"""Builds the access to the forges of connections from settings."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from urllib.parse import urlsplit
 from prshots.contract.addresses import github_api
 from prshots.contract.errors import SettingsError
 from prshots.server.adapters.forges.forge_opener import ForgeOpener
-from prshots.server.adapters.webhooks.receivers import Receivers
-from prshots.server.config.values import parse_networks, split_by_commas
+from prshots.server.config.values import split_by_commas
 
 if TYPE_CHECKING:
     from prshots.server.adapters.forges.github_app import GitHubApp
@@ -35,7 +34,3 @@ def open_forges(settings: Settings, keys: KeySource) -> ForgeOpener:
     of_providers = (github_api(settings.github_url), settings.gitlab_url, settings.gitea_url)
     hosts = {urlsplit(url.lower()).netloc for url in of_providers if url}
     return ForgeOpener(keys, github_app(settings), hosts | set(split_by_commas(settings.forge_hosts)))
-
-
-def open_receivers(settings: Settings, keys: KeySource) -> Receivers:
-    return Receivers(keys, parse_networks(settings.webhook_networks))

@@ -29,7 +29,7 @@ JOB_ACCOUNTS = {"github-actions[bot]", "gitea-actions", "forgejo-actions"}
 
 
 REQUESTS_PER_HOUR = 1_000
-"""How many a process sends through a connection. GitHub allows 5,000 per token, and jobs need them too."""
+"""How many a process sends through a connection. GitHub allows 5,000 per token, which jobs also use."""
 
 
 class Deliveries:

@@ -6,8 +6,10 @@ name once and connect to the address that we checked, because the next answer ma
 
 import ipaddress
 import socket
+import ssl
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
+from typing import Any
 from urllib.parse import urlsplit
 
 import httpcore
@@ -15,14 +17,12 @@ import httpx
 
 from prshots.contract.errors import ForgeError
 from prshots.forges.deadline import current_deadline
-from prshots.server.adapters.forges.bounded_connections import BoundedBackend
 from prshots.server.adapters.tls import tls_context
 from prshots.server.config.values import Networks, is_in
 
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")  # an IPv4 address in its last four bytes
 _PROTOCOLS = ipaddress.ip_network("192.0.0.0/24")  # includes the metadata server of a cloud
 _UNICAST = ipaddress.ip_network("2000::/3")
-
 
 BUSY_SECONDS = 2.0
 """Twenty times what reading 8 MB takes."""
@@ -48,7 +48,7 @@ class PublicTransport(httpx.HTTPTransport):
             ssl_context=tls_context(),
             # The pool knows connections by address, and another host there has another certificate.
             max_keepalive_connections=0,
-            network_backend=BoundedBackend(busy_seconds),
+            network_backend=_BoundedBackend(busy_seconds),
         )
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
@@ -76,6 +76,55 @@ class PublicTransport(httpx.HTTPTransport):
         if others and self._only_https and not is_https:
             raise ForgeError(f"the address uses http, which anyone on the way can read: use https://{shown}")
         return addresses
+
+
+class _BoundedBackend(httpcore.SyncBackend):
+    """Connections for one thread, which may work this long from now on.
+
+    httpx skips any number of interim responses and joins chunks of any size. A server that never stops
+    sending them would keep a processor busy until the deadline.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self._until = time.thread_time() + seconds
+
+    def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
+    ) -> httpcore.NetworkStream:
+        connected = super().connect_tcp(host, port, timeout, local_address, socket_options)
+        return _BoundedStream(connected, self._until)
+
+
+class _BoundedStream(httpcore.NetworkStream):
+    def __init__(self, stream: httpcore.NetworkStream, until: float) -> None:
+        self._stream, self._until = stream, until
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        if time.thread_time() > self._until:
+            raise httpcore.ReadError("the answer takes too much work to read")
+        return self._stream.read(max_bytes, timeout)
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        self._stream.write(buffer, timeout)
+
+    def close(self) -> None:
+        self._stream.close()
+
+    def get_extra_info(self, info: str) -> Any:  # noqa: ANN401 - as in the base class
+        return self._stream.get_extra_info(info)
+
+    def start_tls(
+        self,
+        ssl_context: ssl.SSLContext,
+        server_hostname: str | None = None,
+        timeout: float | None = None,
+    ) -> httpcore.NetworkStream:
+        return _BoundedStream(self._stream.start_tls(ssl_context, server_hostname, timeout), self._until)
 
 
 def transport_to(api_url: str, allowed_hosts: Collection[str]) -> PublicTransport | None:

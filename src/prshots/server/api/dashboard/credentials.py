@@ -1,20 +1,24 @@
-"""Credentials for CI jobs: upload tokens, and trusts for keyless uploads."""
+"""A project's credentials: upload tokens and trusts for CI jobs, and the connection to its forge."""
 
 from http import HTTPStatus
 
-from prshots.contract.errors import NotFoundError
+from prshots.contract import validate
+from prshots.contract.errors import InvalidInputError, NotFoundError
+from prshots.contract.forge_kinds import ForgeKind
 from prshots.server.api.dashboard import fields, view_types, views
 from prshots.server.api.dashboard.fields import next_cursor
 from prshots.server.api.dashboard.routing import Call, as_not_found, project_route
+from prshots.server.domain.outbox.models import Connection
 from prshots.server.domain.projects.models import Project, Role
 
 PAGE = 60
+_CONNECTION = "/connection"
 
 
 async def list_tokens(call: Call, project: Project) -> view_types.TokenListView:
     found = await call.services.overview.tokens(project.id, call.after(int, str), PAGE)
     return {
-        "tokens": [views.token_view(token) for token in found],
+        "tokens": [views.view_of(view_types.TokenView, token) for token in found],
         "next": next_cursor(found, PAGE, lambda token: (token.created_at, token.id)),
     }
 
@@ -32,7 +36,7 @@ async def create_token(call: Call, project: Project) -> view_types.NewTokenView:
     )
     # A member who was removed in the meantime gets a 404, and nobody the secret.
     await call.services.organizations.project(call.user, project.id, Role.MAINTAINER)
-    return {"token": views.token_view(token), "secret": secret}
+    return {"token": views.view_of(view_types.TokenView, token), "secret": secret}
 
 
 async def revoke_token(call: Call, project: Project) -> view_types.DoneView:
@@ -63,6 +67,50 @@ async def unpin_trust(call: Call, project: Project) -> view_types.DoneView:
     return {"ok": True}
 
 
+async def show_connection(call: Call, project: Project) -> view_types.ConnectionReplyView:
+    """Return the connection. Members can see it, and owners change it. Nobody sees its token."""
+    found = await call.services.connections.find(project.id)
+    return {"connection": _connection_view(call, found) if found else None}
+
+
+async def put_connection(call: Call, project: Project) -> view_types.ConnectionReplyView:
+    body = await call.body()
+    url, token = fields.text(body, "url").strip(), validate.token(fields.text(body, "token"))
+    repository = validate.repository(fields.text(body, "repository"))
+    if "/" not in repository:
+        raise InvalidInputError("repository is invalid: enter it as owner/name")
+    if url and not validate.root(url):
+        raise InvalidInputError(
+            "url is invalid: enter the web address of the forge, such as https://gitlab.com"
+        )
+    if not token:
+        raise InvalidInputError("token is invalid: enter it without spaces")
+    connection = Connection(
+        project.id,
+        fields.choice(ForgeKind, body.get("forge"), "forge"),
+        api_url="",
+        repository=repository,
+        created_by=call.user.login,
+        created_at=call.services.now(),
+    )
+    connection = await call.services.forges.connect(connection, validate.root(url), token)
+    # The check takes seconds. Someone who stopped being an owner in the meantime gets a 403 or 404.
+    await call.services.organizations.project(call.user, project.id, Role.OWNER)
+    await call.services.connections.put(connection)
+    return {"connection": _connection_view(call, connection)}
+
+
+async def remove_connection(call: Call, project: Project) -> view_types.DoneView:
+    await call.services.connections.remove(project.id)
+    return {"ok": True}
+
+
+def _connection_view(call: Call, connection: Connection) -> view_types.ConnectionView:
+    return views.view_of(
+        view_types.ConnectionView, connection, problem=call.services.forges.problem(connection)
+    )
+
+
 ROUTES = (
     project_route("GET", "/tokens", list_tokens, needs=Role.MAINTAINER),
     project_route("POST", "/tokens", create_token, HTTPStatus.CREATED),
@@ -71,4 +119,7 @@ ROUTES = (
     project_route("POST", "/trusts", create_trust, HTTPStatus.CREATED),
     project_route("DELETE", "/trusts/{trust_id}", remove_trust),
     project_route("DELETE", "/trusts/{trust_id}/pins", unpin_trust),
+    project_route("GET", _CONNECTION, show_connection),
+    project_route("PUT", _CONNECTION, put_connection, needs=Role.OWNER),
+    project_route("DELETE", _CONNECTION, remove_connection, needs=Role.OWNER),
 )

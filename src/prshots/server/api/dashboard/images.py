@@ -57,7 +57,10 @@ async def list_baselines(call: Call, project: Project) -> view_types.BaselineLis
     found = await baselines.commits(project.id, branch, after[0] if after else None, COMMITS_PAGE)
     return {
         "branches": await baselines.branches(project.id),
-        "commits": [views.baseline_commit_view(commit) for commit in found],
+        "commits": [
+            views.view_of(view_types.BaselineCommitView, commit, complete=commit.is_complete)
+            for commit in found
+        ],
         "next": next_cursor(found, COMMITS_PAGE, lambda commit: (commit.seq,)),
     }
 
@@ -84,7 +87,12 @@ async def list_baseline_history(call: Call, project: Project) -> view_types.Base
     found = await services.baselines.history(project.id, query.get("branch", ""), shot)
     page = [period for period in found if period.seq < before][:COMMITS_PAGE]
     return {
-        "periods": [views.baseline_period_view(period, services.images) for period in page],
+        "periods": [
+            views.view_of(
+                view_types.BaselinePeriodView, period, image=views.image_view(period.image, services.images)
+            )
+            for period in page
+        ],
         "next": next_cursor(page, COMMITS_PAGE, lambda period: (period.seq,)),
     }
 

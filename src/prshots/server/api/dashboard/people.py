@@ -1,18 +1,19 @@
-"""The signed-in user, organizations and their members. `Organizations` checks permissions."""
+"""The signed-in user, organizations, members, and how people join. `Organizations` checks permissions."""
 
 from http import HTTPStatus
 
 from prshots.server.api.dashboard import fields, view_types, views
 from prshots.server.api.dashboard.fields import next_cursor
-from prshots.server.api.dashboard.routing import Call, DashboardRoute
-from prshots.server.domain.people.models import Invitation, Member
-from prshots.server.domain.projects.models import Role
+from prshots.server.api.dashboard.routing import Call, DashboardRoute, organization_route
+from prshots.server.domain.people.models import Invitation
+from prshots.server.domain.projects.models import Organization, Role
 
 PAGE = 60
 
 _ORGANIZATION = "/organizations/{organization_id}"
 _MEMBERS = f"{_ORGANIZATION}/members"
 _MEMBER = f"{_MEMBERS}/{{member_id}}"
+_LINKS, _GROUPS = "/invitation-links", "/groups"
 
 
 async def me(call: Call) -> view_types.MeView:
@@ -20,7 +21,7 @@ async def me(call: Call) -> view_types.MeView:
     return {
         "user": views.user_view(call.user, services.avatar_origins),
         "organizations": [
-            views.organization_view(organization, role)
+            views.view_of(view_types.OrganizationView, organization, role=role)
             for organization, role in await services.organizations.of(call.user)
         ],
         "invitations": [
@@ -34,7 +35,8 @@ async def me(call: Call) -> view_types.MeView:
 
 async def create_organization(call: Call) -> view_types.OrganizationView:
     name = fields.text(await call.body(), "name")
-    return views.organization_view(await call.services.organizations.create(call.user, name), Role.OWNER)
+    made = await call.services.organizations.create(call.user, name)
+    return views.view_of(view_types.OrganizationView, made, role=Role.OWNER)
 
 
 async def delete_organization(call: Call) -> view_types.DoneView:
@@ -47,7 +49,7 @@ async def list_members(call: Call) -> view_types.MemberListView:
         call.user, call.path("organization_id"), call.after(str, str), PAGE
     )
     return {
-        "members": [_view(call, member) for member in found],
+        "members": [views.member_view(member, call.user, call.services.avatar_origins) for member in found],
         "next": next_cursor(found, PAGE, lambda member: (member.user.login, member.user.id)),
     }
 
@@ -67,7 +69,11 @@ async def change_member(call: Call) -> view_types.DoneView:
 async def list_tokens_of_member(call: Call) -> view_types.MemberTokensView:
     organization_id, member_id = call.path("organization_id"), call.path("member_id")
     found = await call.services.organizations.tokens_of_member(call.user, organization_id, member_id)
-    return {"tokens": [{**views.token_view(token), "project": project} for token, project in found]}
+    return {
+        "tokens": [
+            {**views.view_of(view_types.TokenView, token), "project": project} for token, project in found
+        ]
+    }
 
 
 async def remove_member(call: Call) -> view_types.DoneView:
@@ -94,8 +100,52 @@ def _invitation_view(call: Call, invitation: Invitation) -> view_types.Invitatio
     return views.invitation_view(invitation, call.services.avatar_origins)
 
 
-def _view(call: Call, member: Member) -> view_types.MemberView:
-    return views.member_view(member, call.user, call.services.avatar_origins)
+async def list_links(call: Call, organization: Organization) -> view_types.InvitationLinkListView:
+    found = await call.services.joining.links(organization)
+    return {"links": [views.view_of(view_types.InvitationLinkView, link) for link in found]}
+
+
+async def create_link(call: Call, organization: Organization) -> view_types.NewInvitationLinkView:
+    role = fields.choice(Role, (await call.body()).get("role"), "role")
+    link, secret = await call.services.joining.create_link(call.user, organization, role)
+    # After the #, because browsers don't send that part: no log has it, and no Referer header.
+    url = f"{call.services.about['web_url']}/join#{secret}"
+    return {"link": views.view_of(view_types.InvitationLinkView, link), "url": url}
+
+
+async def revoke_link(call: Call, organization: Organization) -> view_types.DoneView:
+    await call.services.joining.revoke_link(organization, call.path("link_id"))
+    return {"ok": True}
+
+
+async def show_offer(call: Call) -> view_types.OfferView:
+    link = await call.services.joining.link(fields.text(await call.body(), "code"))
+    theirs = await call.services.organizations.of(call.user)
+    return views.offer_view(link, is_member=link.organization in [organization for organization, _ in theirs])
+
+
+async def accept_offer(call: Call) -> view_types.OfferView:
+    code = fields.text(await call.body(), "code")
+    return views.offer_view(await call.services.joining.use_link(call.user, code), is_member=True)
+
+
+async def list_groups(call: Call, organization: Organization) -> view_types.GroupListView:
+    groups, yours = await call.services.joining.groups(call.user, organization)
+    return {"groups": [views.view_of(view_types.GroupView, group) for group in groups], "yours": yours}
+
+
+async def name_group(call: Call, organization: Organization) -> view_types.GroupView:
+    body = await call.body()
+    name, role = fields.text(body, "name"), fields.choice(Role, body.get("role"), "role")
+    group = await call.services.joining.name_group(call.user, organization, name, role)
+    return views.view_of(view_types.GroupView, group)
+
+
+async def remove_group(call: Call, organization: Organization) -> view_types.DoneView:
+    # In the query, because names contain slashes.
+    provider, name = call.query.get("provider", ""), call.query.get("name", "")
+    await call.services.joining.remove_group(organization, provider, name)
+    return {"ok": True}
 
 
 ROUTES = (
@@ -109,4 +159,12 @@ ROUTES = (
     DashboardRoute("GET", f"{_MEMBER}/tokens", list_tokens_of_member),
     DashboardRoute("GET", f"{_ORGANIZATION}/invitations", list_invitations),
     DashboardRoute("POST", f"{_ORGANIZATION}/invitations", invite, HTTPStatus.CREATED),
+    organization_route("GET", _LINKS, list_links),
+    organization_route("POST", _LINKS, create_link, HTTPStatus.CREATED),
+    organization_route("DELETE", f"{_LINKS}/{{link_id}}", revoke_link),
+    DashboardRoute("POST", "/join/offer", show_offer),
+    DashboardRoute("POST", "/join", accept_offer),
+    organization_route("GET", _GROUPS, list_groups),
+    organization_route("POST", _GROUPS, name_group, HTTPStatus.CREATED),
+    organization_route("DELETE", _GROUPS, remove_group),
 )

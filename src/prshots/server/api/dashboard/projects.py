@@ -8,7 +8,7 @@ from prshots.server.api.dashboard import fields, view_types, views
 from prshots.server.api.dashboard.fields import next_cursor
 from prshots.server.api.dashboard.routing import Call, DashboardRoute, project_route
 from prshots.server.api.fields import flag_of
-from prshots.server.domain.projects.models import DayOfUploads, Project, ProjectSummary, Role
+from prshots.server.domain.projects.models import Project, ProjectSummary, Role
 from prshots.server.domain.projects.service import ProjectChanges
 
 PAGE = 24
@@ -97,7 +97,10 @@ async def usage(call: Call) -> view_types.UsageView:
     biggest = await overview.biggest_pulls(project_id, BIGGEST)
     measured = await call.services.usage.of_project(project_id, today - count + 1)
     return {
-        "days": [_day_view(day) for day in views.every_day(days.get(project_id, []), today, count)],
+        "days": [
+            views.view_of(view_types.DayOfUploadsView, day, day=views.date_of(day.day))
+            for day in views.every_day(days.get(project_id, []), today, count)
+        ],
         "images": summary.images,
         "bytes": summary.bytes,
         "biggest": [views.pull_view(pull, summary.project.repository) for pull in biggest],
@@ -107,11 +110,10 @@ async def usage(call: Call) -> view_types.UsageView:
 
 async def show_outbox(call: Call, project: Project) -> view_types.OutboxView:
     failing, waiting = await call.services.outbox.failing(project.id, MAX_FAILING)
-    return {"failing": list(map(views.failing_view, failing)), "waiting": waiting}
-
-
-def _day_view(day: DayOfUploads) -> view_types.DayOfUploadsView:
-    return {"day": views.date_of(day.day), "uploads": day.uploads, "bytes": day.bytes}
+    return {
+        "failing": [views.view_of(view_types.FailingDeliveryView, each) for each in failing],
+        "waiting": waiting,
+    }
 
 
 async def _summary(call: Call, project_id: str) -> ProjectSummary:

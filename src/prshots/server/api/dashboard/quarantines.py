@@ -18,14 +18,14 @@ async def list_noise(call: Call, project: Project) -> view_types.NoiseView:
 
 async def list_quarantines(call: Call, project: Project) -> view_types.QuarantineListView:
     found = await call.services.noise.quarantines(project)
-    return {"quarantines": [views.quarantine_view(each) for each in found]}
+    return {"quarantines": [views.view_of(view_types.QuarantineView, each) for each in found]}
 
 
 async def quarantine(call: Call, project: Project) -> view_types.QuarantineView:
     body = await call.body()
     shot, reason, days = shot_of(body), fields.text(body, "reason").strip(), fields.number(body, "days")
     stored = await call.services.noise.quarantine(project, shot, reason, days, call.user.login)
-    return views.quarantine_view(stored)
+    return views.view_of(view_types.QuarantineView, stored)
 
 
 async def end_quarantine(call: Call, project: Project) -> view_types.DoneView:

@@ -2,10 +2,8 @@
 
 from prshots.server.api.dashboard import (
     audit,
-    connections,
     credentials,
     images,
-    joining,
     people,
     projects,
     pull_requests,
@@ -19,7 +17,6 @@ from prshots.server.api.dashboard.routing import DashboardRoute
 
 ROUTES: tuple[DashboardRoute, ...] = (
     *people.ROUTES,
-    *joining.ROUTES,
     *audit.ROUTES,
     *projects.ROUTES,
     *pull_requests.ROUTES,
@@ -28,7 +25,6 @@ ROUTES: tuple[DashboardRoute, ...] = (
     *credentials.ROUTES,
     *quarantines.ROUTES,
     *share_links.ROUTES,
-    *connections.ROUTES,
     *storage.ROUTES,
     *webhooks.ROUTES,
 )

@@ -11,29 +11,16 @@ from prshots.contract.replies import GateState, Review
 from prshots.contract.sizes import readable_size
 from prshots.server.api.dashboard import view_types
 from prshots.server.domain.audit.models import Action, AuditEntry
-from prshots.server.domain.comparison.models import (
-    BaselineCommit,
-    BaselinePeriod,
-    ComparisonSummary,
-    PlannedShot,
-    StoredComparison,
-)
+from prshots.server.domain.comparison.models import ComparisonSummary, PlannedShot, StoredComparison
 from prshots.server.domain.comparison.plan import closeups_of, has_diff, in_display_order, verdict_counts
 from prshots.server.domain.images.markdown import image_markdown
 from prshots.server.domain.images.models import SECONDS_PER_DAY, Image, PullRequestRecord, StagedImage
 from prshots.server.domain.images.service import Images
-from prshots.server.domain.outbox.models import NO_CHECK, Connection, FailingDelivery, PullDeliveries
-from prshots.server.domain.people.models import Group, Invitation, InvitationLink, Member, User
-from prshots.server.domain.projects.models import (
-    DayOfUploads,
-    Organization,
-    ProjectSummary,
-    Role,
-    Trust,
-    UploadToken,
-)
-from prshots.server.domain.review.models import Reviewed, ShareLink
-from prshots.server.domain.review.noise import BranchHistory, BranchPicture, Quarantine
+from prshots.server.domain.outbox.models import NO_CHECK, PullDeliveries
+from prshots.server.domain.people.models import Invitation, InvitationLink, Member, User
+from prshots.server.domain.projects.models import DayOfUploads, ProjectSummary, Trust
+from prshots.server.domain.review.models import Reviewed
+from prshots.server.domain.review.noise import BranchHistory, BranchPicture
 from prshots.server.domain.review.reply import group_reviewed
 from prshots.server.domain.storage.models import FileKind, UsageDay
 from prshots.server.domain.webhooks.models import ListedDelivery, Webhook
@@ -47,7 +34,7 @@ _BEFORE_AND_AFTER = (Action.PROJECT_CHANGED, Action.MEMBER_ROLE_CHANGED, Action.
 """Actions whose lists have the value before and after."""
 
 
-def _view(kind: type[V], record: object, **others: object) -> V:
+def view_of(kind: type[V], record: object, **others: object) -> V:
     """Return a view with these fields.
 
     All other fields come from the record's attributes of the same name.
@@ -59,7 +46,7 @@ def _view(kind: type[V], record: object, **others: object) -> V:
 def user_view(user: User, avatar_origins: Container[str]) -> view_types.UserView:
     """Return a user's view, without an avatar that the page's Content-Security-Policy would block."""
     is_allowed = origin_of(user.avatar_url) in avatar_origins
-    return _view(view_types.UserView, user, avatar_url=user.avatar_url if is_allowed else "")
+    return view_of(view_types.UserView, user, avatar_url=user.avatar_url if is_allowed else "")
 
 
 def member_view(member: Member, viewer: User, avatar_origins: Container[str]) -> view_types.MemberView:
@@ -74,7 +61,7 @@ def member_view(member: Member, viewer: User, avatar_origins: Container[str]) ->
 def audit_entry_view(entry: AuditEntry) -> view_types.AuditEntryView:
     separator = " → " if entry.action in _BEFORE_AND_AFTER else ", "
     write = _quota if entry.action == Action.QUOTA_CHANGED else partial(_detail, separator=separator)
-    return _view(
+    return view_of(
         view_types.AuditEntryView,
         entry,
         actor={"kind": entry.actor.kind, "name": entry.actor.name, "address": entry.actor.address},
@@ -107,29 +94,17 @@ def _detail(value: object, separator: str) -> str:
 def invitation_view(invitation: Invitation, avatar_origins: Container[str]) -> view_types.InvitationView:
     organization = {"id": invitation.organization.id, "name": invitation.organization.name}
     user = user_view(invitation.user, avatar_origins)
-    return _view(view_types.InvitationView, invitation, organization=organization, user=user)
-
-
-def invitation_link_view(link: InvitationLink) -> view_types.InvitationLinkView:
-    return _view(view_types.InvitationLinkView, link)
+    return view_of(view_types.InvitationView, invitation, organization=organization, user=user)
 
 
 def offer_view(link: InvitationLink, *, is_member: bool) -> view_types.OfferView:
     organization = {"id": link.organization.id, "name": link.organization.name}
-    return _view(view_types.OfferView, link, organization=organization, is_member=is_member)
-
-
-def group_view(group: Group) -> view_types.GroupView:
-    return _view(view_types.GroupView, group)
-
-
-def organization_view(organization: Organization, role: Role) -> view_types.OrganizationView:
-    return _view(view_types.OrganizationView, organization, role=role)
+    return view_of(view_types.OfferView, link, organization=organization, is_member=is_member)
 
 
 def project_view(summary: ProjectSummary, days: Sequence[DayOfUploads], today: int) -> view_types.ProjectView:
     project = summary.project
-    return _view(
+    return view_of(
         view_types.ProjectView,
         project,
         organization={"id": project.organization_id, "name": project.organization},
@@ -169,7 +144,7 @@ def measured_view(days: Sequence[UsageDay]) -> view_types.MeasuredView:
 
 def image_view(image: Image, images: Images) -> view_types.ImageView:
     url = images.url_of(image)
-    return _view(
+    return view_of(
         view_types.ImageView,
         image,
         type=BY_EXT[image.ext].content_type,
@@ -183,7 +158,7 @@ def compared_shot_view(
     shot: PlannedShot, group: str, review: Review, images: Images
 ) -> view_types.ComparedShotView:
     image, base = shot.image, shot.base and shot.base.image
-    return _view(
+    return view_of(
         view_types.ComparedShotView,
         shot.result,
         **shot.shot._asdict(),
@@ -197,10 +172,6 @@ def compared_shot_view(
         group=group,
         review=review,
     )
-
-
-def failing_view(failing: FailingDelivery) -> view_types.FailingDeliveryView:
-    return _view(view_types.FailingDeliveryView, failing)
 
 
 def comparison_view(
@@ -221,7 +192,7 @@ def comparison_view(
         "blocked": reviewed.words if reviewed.gate.state is GateState.BLOCKED else "",
         "unreadable": reviewed.unreadable,
         "outdated_notes": reviewed.outdated_notes,
-        "outbox": [_view(view_types.FailureView, each) for each in failing],
+        "outbox": [view_of(view_types.FailureView, each) for each in failing],
         "shots": [
             compared_shot_view(shot, grouped.id_of.get(shot.shot, ""), reviewed.reviews[shot.shot], images)
             for shot in in_display_order(stored.shots)
@@ -229,31 +200,15 @@ def comparison_view(
     }
 
 
-def share_link_view(link: ShareLink) -> view_types.ShareLinkView:
-    return _view(view_types.ShareLinkView, link)
-
-
 def comparison_summary_view(summary: ComparisonSummary) -> view_types.ComparisonSummaryView:
-    return _view(view_types.ComparisonSummaryView, summary, counts=verdict_counts(summary.counts))
-
-
-def baseline_period_view(period: BaselinePeriod, images: Images) -> view_types.BaselinePeriodView:
-    return _view(view_types.BaselinePeriodView, period, image=image_view(period.image, images))
-
-
-def baseline_commit_view(commit: BaselineCommit) -> view_types.BaselineCommitView:
-    return _view(view_types.BaselineCommitView, commit, complete=commit.is_complete)
-
-
-def quarantine_view(quarantine: Quarantine) -> view_types.QuarantineView:
-    return _view(view_types.QuarantineView, quarantine)
+    return view_of(view_types.ComparisonSummaryView, summary, counts=verdict_counts(summary.counts))
 
 
 def alternating_shot_view(
     history: BranchHistory, pictures: Sequence[BranchPicture], found: Mapping[str, Image], images: Images
 ) -> view_types.AlternatingShotView:
     """`found` has the images that still exist, by id."""
-    return _view(
+    return view_of(
         view_types.AlternatingShotView,
         history,
         **history.shot._asdict(),
@@ -281,25 +236,17 @@ def staged_view(staged: StagedImage, images: Images) -> view_types.StagedView:
 
 
 def pull_view(pull: PullRequestRecord, repository: str) -> view_types.PullRequestView:
-    return _view(
+    return view_of(
         view_types.PullRequestView, pull, url=repository + pull.path if repository and pull.path else ""
     )
 
 
-def token_view(token: UploadToken) -> view_types.TokenView:
-    return _view(view_types.TokenView, token)
-
-
-def connection_view(connection: Connection, problem: str) -> view_types.ConnectionView:
-    return _view(view_types.ConnectionView, connection, problem=problem)
-
-
 def trust_view(trust: Trust) -> view_types.TrustView:
-    return _view(view_types.TrustView, trust, pins=trust.pins or {}, refused_ids=trust.refused_ids or {})
+    return view_of(view_types.TrustView, trust, pins=trust.pins or {}, refused_ids=trust.refused_ids or {})
 
 
 def webhook_view(webhook: Webhook) -> view_types.WebhookView:
-    return _view(
+    return view_of(
         view_types.WebhookView,
         webhook,
         project_id=webhook.project_id or None,
@@ -308,7 +255,7 @@ def webhook_view(webhook: Webhook) -> view_types.WebhookView:
 
 
 def delivery_view(delivery: ListedDelivery) -> view_types.WebhookDeliveryView:
-    return _view(
+    return view_of(
         view_types.WebhookDeliveryView,
         delivery,
         project_id=delivery.project_id or None,

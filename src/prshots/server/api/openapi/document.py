@@ -106,8 +106,7 @@ _COMMENT = operation(
             "view",
             {"type": "string", "enum": list(View)},
             "`all` (the default): every image, oldest first. `latest`: the newest image of each shot. "
-            "`changes`: each change from the base once, with a picture. "
-            "`pairs`: tables of every changed shot, before and after.",
+            "`changes`: each change from the base once, with a picture.",
         ),
     ],
 )
@@ -287,7 +286,7 @@ _SKIP = operation(
     "Record that a commit's run takes no screenshots",
     "skip",
     {
-        "200": json_reply("The project passes. Its siblings don't.", schema_of(PullGate)),
+        "200": json_reply("The project passes. Other projects' gates don't change.", schema_of(PullGate)),
         "429": RATE_LIMITED,
     },
     body=json_body(

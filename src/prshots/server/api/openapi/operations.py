@@ -110,10 +110,6 @@ def parameter(name: str, schema: Schema, description: str) -> dict[str, Any]:
     return {"name": name, "in": "query", "schema": schema, "description": description}
 
 
-def header_parameter(name: str, schema: Schema, description: str) -> dict[str, Any]:
-    return {"name": name, "in": "header", "schema": schema, "description": description}
-
-
 def required_parameter(name: str) -> dict[str, Any]:
     return {"name": name, "in": "query", "schema": FIELDS[name], "required": True}
 

@@ -13,7 +13,6 @@ from prshots.server.api.openapi.operations import (
     Operation,
     Reply,
     error_reply,
-    header_parameter,
     json_body,
     json_reply,
     operation,
@@ -36,11 +35,11 @@ _WRONG_TYPES = (
     _UNSUPPORTED,
     *(f"declared {kind.content_type}, but the file content is not a valid {kind.label}" for kind in FORMATS),
 )
-_IDEMPOTENCY_KEY = header_parameter(
+_IDEMPOTENCY_KEY = parameter(
     "Idempotency-Key",
     {"type": "string", "pattern": f"^{KEY.pattern}$"},
     "Optional. For 24 hours, an upload with the same key gets the first reply again and isn't stored.",
-)
+) | {"in": "header"}
 _CONTENT_TYPES = [kind.content_type for kind in FORMATS]
 _MESSAGES = {
     "name": "name required",

@@ -19,16 +19,16 @@ The number is a choice: people scroll past thirty names, but not past hundreds.
 class CommentShot:
     """A shot in the comment. It has a verdict if it was compared. Without `images`, it gets only a line.
 
-    `images` holds one image, or a before image (None for a new shot) and an after image. `note` goes
-    on the shot's line. `group` counts from 0: a group's first shot has images below its `caption`, and the
-    others are folded below them. A `settled` shot needs nobody's attention: it gets a line in a folded list.
+    `images` holds one image, or a before image and an after image. `note` goes on the shot's line. `group`
+    counts from 0: a group's first shot has images below its `caption`, and the others are folded below them.
+    A `settled` shot needs nobody's attention: it gets a line in a folded list.
     """
 
     name: str
     column: Column
     verdict: Verdict | None = None
     note: str = ""
-    images: Sequence[CommentImage | None] = ()
+    images: Sequence[CommentImage] = ()
     group: int | None = None
     caption: str = ""
     settled: ReviewState | None = None

@@ -38,19 +38,18 @@ def show_compared(shot: ComparedShot, tables: Tables) -> CommentShot:
     return CommentShot(shot.name, column, shot.verdict, ", ".join(notes), images)
 
 
-def _make_images(shot: ComparedShot, tables: Tables) -> Sequence[CommentImage | None]:
+def _make_images(shot: ComparedShot, tables: Tables) -> Sequence[CommentImage]:
     after_url = shot.view_url or ""
     if not shot.before_url:
-        return None, CommentImage(after_url, shot.name, "new")
+        return [CommentImage(after_url, shot.name, "new")]
     if shot.pair:
         note = "uploaded together"
     else:
         note = "" if shot.ancestor else _newest_base(tables.code(short_sha(shot.base_commit)))
-    link = ("difference", shot.diff_url) if shot.diff_url else None
-    return (
-        CommentImage(shot.before_url, f"{shot.name} (before)", "before", details=note),
-        CommentImage(after_url, shot.name, "after", link, details=_difference(shot, tables), has_label=False),
-    )
+    return [
+        CommentImage(shot.before_url, f"{shot.name} (before)", "before", note),
+        CommentImage(after_url, shot.name, "after", _difference(shot, tables)),
+    ]
 
 
 def _difference(shot: ComparedShot, tables: Tables) -> str:

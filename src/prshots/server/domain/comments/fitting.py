@@ -15,13 +15,14 @@ from prshots.server.domain.comments.frame import Frame
 from prshots.server.domain.comments.layout import Column, Layout, lay_out_columns
 from prshots.server.domain.comments.markup import (
     STYLES,
+    Pile,
     link,
     name_as_code,
     room_for_images,
     screenshots,
     size,
 )
-from prshots.server.domain.comments.tables import TABLES, Block, CommentImage, Grid, label
+from prshots.server.domain.comments.tables import TABLES, Block, Grid, label
 
 ListKey = Verdict | ReviewState | int | None
 """Which list a line is in: the one of its verdict, of its review or of its group, or of shots whose images
@@ -32,26 +33,27 @@ _UNIMPORTANT = (Verdict.UNCHANGED, *ReviewState)
 
 
 class ShotImages:
-    """The images of the first shots, as many as the caller asks for. At most `most` fit into the room."""
+    """The images of the first shots, one for each. At most `most` fit into the room."""
 
     def __init__(self, shots: Sequence[CommentShot], marker: Marker, room: int) -> None:
         self._style = STYLES[marker]
         self._tables = TABLES[marker]
-        self._shots = [shot for shot in shots if shot.images]
-        self._folders = folders_of([shot.name for shot in self._shots], FOLDED_ABOVE)
-        self._layouts = _lay_out_names(self._shots)
-        self._cells, self._sizes = self._write_cells(room)
+        self._shots = shots
+        self._folders = folders_of([shot.name for shot in shots], FOLDED_ABOVE)
+        self._layouts = _lay_out_names(shots)
+        # No more than would fit if the comment contained nothing else.
+        self._cells = Pile(map(self._write_cell, shots), room)
         self._block = cache(self._write_block)
         self._size = cache(lambda shown: size(self.text(shown)))
 
     @property
     def most(self) -> int:
-        return len(self._cells)
+        return len(self._cells.texts)
 
     def fit(self, shown: int, room: int) -> bool:
         """Return whether the images of the first `shown` shots fit into the room."""
         # Tables are larger than their cells, so the cells alone rule out most counts that don't fit.
-        return self._sizes[shown] <= room and self._size(shown) <= room
+        return self._cells.sizes[shown] <= room and self._size(shown) <= room
 
     def parts(self, shown: int) -> dict[ListKey, str]:
         return {None: self.text(shown)}
@@ -63,39 +65,27 @@ class ShotImages:
             folders.setdefault(self._folders[name], {}).setdefault(name, []).append(number)
         return "".join(self._write_folder(folder, names) for folder, names in folders.items())
 
-    def _write_cells(self, room: int) -> tuple[list[list[str]], list[int]]:
-        """Return the cells of as many shots as would fit if the comment contained nothing else.
-
-        Also return the size in bytes of the cells of the first 0, 1, 2, … shots.
-        """
-        cells: list[list[str]] = []
-        sizes = [0]
-        for shot in self._shots:
-            texts = [self._write_cell(image, shot) if image else "" for image in shot.images]
-            reached = sizes[-1] + size("".join(texts))
-            if reached > room:
-                break
-            cells.append(texts)
-            sizes.append(reached)
-        return cells, sizes
-
-    def _write_cell(self, image: CommentImage, shot: CommentShot) -> str:
-        return self._tables.cell(image, shot.column, self._layouts[shot.name].widths[shot.column])
+    def _write_cell(self, shot: CommentShot) -> str:
+        width = self._layouts[shot.name].widths[shot.column]
+        return self._tables.cell(shot.images[0], shot.column, width)
 
     def _write_folder(self, folder: str, names: Mapping[str, Sequence[int]]) -> str:
         tables = self._tables.tables(self._block(name, tuple(numbers)) for name, numbers in names.items())
         if not folder:
             return tables
-        counts = Counter(self._shots[number].verdict for numbers in names.values() for number in numbers)
-        summary = f"{self._tables.code(folder)}: {sums(counts)}"
+        count = sum(map(len, names.values()))
+        summary = f"{self._tables.code(folder)}: {count} {screenshots(count)}"
         return self._style.folded.format(summary=summary, lines=tables.lstrip("\n"))
 
     def _write_block(self, name: str, numbers: tuple[int, ...]) -> Block:
         """Return a name's block with the images of these shots."""
-        shots = [self._shots[number] for number in numbers]
-        cells = {shot.column: self._cells[number] for shot, number in zip(shots, numbers, strict=True)}
-        verdicts = ", ".join(dict.fromkeys(shot.verdict for shot in shots if shot.verdict))
-        return self._tables.block(name, verdicts, _arrange(self._layouts[name], cells))
+        cells = {self._shots[number].column: self._cells.texts[number] for number in numbers}
+        grids = [
+            Grid(group, [cells.get(column, "") for column in group])
+            for group in self._layouts[name].groups
+            if any(column in cells for column in group)
+        ]
+        return self._tables.block(name, grids)
 
 
 class GroupPictures:
@@ -122,32 +112,15 @@ Images = ShotImages | GroupPictures
 def _write_picture(frame: Frame, shot: CommentShot) -> str:
     tables = TABLES[frame.marker]
     words = f"{label(shot.column, tables)} · {shot.caption}"
-    return tables.picture(shot.name, words, filter(None, shot.images), frame.href_of(shot))
+    return tables.picture(shot.name, words, shot.images, frame.href_of(shot))
 
 
 def _lay_out_names(shots: Iterable[CommentShot]) -> dict[str, Layout]:
     """Return the layout of each name. It doesn't depend on how many of the name's shots are shown."""
     columns: dict[str, set[Column]] = {}
-    pairs = False
     for shot in shots:
         columns.setdefault(shot.name, set()).add(shot.column)
-        pairs = len(shot.images) > 1
-    return {name: lay_out_columns(frozenset(used), pairs=pairs) for name, used in columns.items()}
-
-
-def _arrange(layout: Layout, cells: Mapping[Column, list[str]]) -> list[Grid]:
-    """Return the cells of a name. A column's cells are stacked, or side by side if it is the only one."""
-    if layout.side_by_side:
-        return [Grid(layout.groups[0], list(cells.values()))]
-    missing = [""] * max(map(len, cells.values()))
-    return [
-        Grid(
-            group,
-            [row for row in zip(*(cells.get(column, missing) for column in group), strict=True) if any(row)],
-        )
-        for group in layout.groups
-        if any(column in cells for column in group)
-    ]
+    return {name: lay_out_columns(frozenset(used)) for name, used in columns.items()}
 
 
 def folders_of(names: Iterable[str], folded_above: int) -> dict[str, str]:

@@ -39,7 +39,7 @@ class Frame:
 
     @property
     def is_short(self) -> bool:
-        """Whether the comment has room for the most necessary words only."""
+        """Whether the comment has room only for the most important words."""
         return self.limit < 2 * MIN_COMMENT_BYTES
 
     def heading(self, words: str) -> str:

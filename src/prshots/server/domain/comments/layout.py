@@ -1,6 +1,6 @@
 """Image widths. The images in a row have about the same height, and the row fits into a comment."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
@@ -29,25 +29,21 @@ _USUAL = 1280, 800
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The columns of a name, in groups that fit next to each other, and the width of their images.
-
-    With a single column, the before image is next to the after image, and the table has two columns.
-    """
+    """The columns of a name, in groups that fit next to each other, and the width of their images."""
 
     groups: Sequence[Sequence[Column]]
     widths: Mapping[Column, int]
-    side_by_side: bool
 
 
 @lru_cache(maxsize=256)
-def lay_out_columns(columns: frozenset[Column], *, pairs: bool) -> Layout:
-    """Return the layout of a name that has images in these columns: one per column, or pairs."""
-    ordered = sorted(columns, key=lambda column: shot_key("", *column))
-    side_by_side = pairs and len(ordered) == 1
-    groups = [ordered * 2] if side_by_side else _groups(ordered)
-    tallest = _TALLEST_IN_PAIRS if pairs else _TALLEST
-    widths = {column: width for group in groups for column, width in _widths(group, tallest)}
-    return Layout(groups, widths, side_by_side)
+def lay_out_columns(columns: frozenset[Column]) -> Layout:
+    """Return the layout of a name that has one image in each of these columns. Never enlarges an image."""
+    groups = _groups(sorted(columns, key=lambda column: shot_key("", *column)))
+    widths: dict[Column, int] = {}
+    for group in groups:
+        height = min(_TALLEST, _height(group))
+        widths |= {column: min(_pixels(column)[0], int(_aspect(column) * height)) for column in group}
+    return Layout(groups, widths)
 
 
 def picture_width(column: Column, regions: Sequence[Region] = ()) -> int:
@@ -78,13 +74,6 @@ def _groups(columns: Sequence[Column]) -> list[list[Column]]:
         else:
             groups.append(viewport)
     return groups
-
-
-def _widths(group: Sequence[Column], tallest: int) -> Iterator[tuple[Column, int]]:
-    """Yield the width of each column's images. Never enlarges an image."""
-    height = min(tallest, _height(group))
-    for column in group:
-        yield column, min(_pixels(column)[0], int(_aspect(column) * height))
 
 
 def _height(group: Sequence[Column]) -> float:

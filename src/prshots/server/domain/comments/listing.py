@@ -5,7 +5,7 @@ in the comment, the name is code, where no forge looks for links, mentions, emoj
 """
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from operator import sub
 
 from prshots.contract.comments import MAX_COMMENT_BYTES
@@ -15,6 +15,7 @@ from prshots.contract.sizes import pluralize
 from prshots.server.domain.comments.frame import Frame
 from prshots.server.domain.comments.markup import (
     STYLES,
+    Pile,
     Style,
     name_as_code,
     room_for_images,
@@ -45,17 +46,17 @@ def comment(
     head = f"{frame.head}{heading}\n"
     newest_first = newest[::-1]
     captions = list(map(_caption, newest_first))
-    images = _Pile(
+    images = Pile(
         (
             f"\n{caption}{style.after_caption}{image_markdown(image.name, url_of(image))}\n"
             for caption, image in zip(captions, newest_first, strict=True)
         ),
         frame.limit - size(head),
     )
-    shown, listed, lines = len(images.texts), 0, _Pile((), 0)
+    shown, listed, lines = len(images.texts), 0, Pile((), 0)
     if shown < total:
         room = frame.limit - size(head + _fold(total, "", style) + _note_left_out(total, frame))
-        lines = _Pile((f"- {caption}\n" for caption in captions), room)
+        lines = Pile((f"- {caption}\n" for caption in captions), room)
         shown = _count_shown(images, lines, room)
         listed = lines.count_fitting(room - images.sizes[shown], after=shown)
     omitted = total - shown - listed
@@ -85,30 +86,7 @@ def _why_deleted(project: Project) -> str:
     return "This project keeps screenshots until someone deletes them."
 
 
-class _Pile:
-    """As many texts as fit into the room, newest first. `sizes[n]` is the size of the first `n` in bytes."""
-
-    def __init__(self, texts: Iterable[str], room: int) -> None:
-        self.texts: list[str] = []
-        self.sizes = [0]
-        for text in texts:
-            taken = self.sizes[-1] + size(text)
-            if taken > room:
-                break
-            self.texts.append(text)
-            self.sizes.append(taken)
-
-    def count_fitting(self, room: int, after: int = 0) -> int:
-        """Return how many of the texts after the first `after` fit into the room."""
-        if after >= len(self.sizes):
-            return 0
-        return bisect_right(self.sizes, self.sizes[after] + room, lo=after + 1) - 1 - after
-
-    def oldest_first(self, start: int, end: int) -> str:
-        return "".join(reversed(self.texts[start:end]))
-
-
-def _count_shown(images: _Pile, lines: _Pile, room: int) -> int:
+def _count_shown(images: Pile, lines: Pile, room: int) -> int:
     """Return how many images to show. Each image is shown, gets a line, or is only counted.
 
     Show as many images as leave a line for every other image. If that costs too many images, they keep

@@ -1,6 +1,8 @@
 """Markdown for names. A name is data and renders as text, regardless of the characters in it."""
 
 import re
+from bisect import bisect_right
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -55,6 +57,29 @@ def room_for_images(room: int) -> int:
 
 def size(text: str) -> int:
     return len(text.encode())
+
+
+class Pile:
+    """As many of these texts as fit into the room. `sizes[n]` is the size of the first `n` in bytes."""
+
+    def __init__(self, texts: Iterable[str], room: int) -> None:
+        self.texts: list[str] = []
+        self.sizes = [0]
+        for text in texts:
+            taken = self.sizes[-1] + size(text)
+            if taken > room:
+                break
+            self.texts.append(text)
+            self.sizes.append(taken)
+
+    def count_fitting(self, room: int, after: int = 0) -> int:
+        """Return how many of the texts after the first `after` fit into the room."""
+        if after >= len(self.sizes):
+            return 0
+        return bisect_right(self.sizes, self.sizes[after] + room, lo=after + 1) - 1 - after
+
+    def oldest_first(self, start: int, end: int) -> str:
+        return "".join(reversed(self.texts[start:end]))
 
 
 def link(text: str, href: str) -> str:

@@ -74,11 +74,8 @@ class Comments:
         if view in {None, View.LATEST} and comparison is None:
             return await asyncio.to_thread(latest_view, frame, await self._latest(project, frame.pr_number))
         latest = await self._latest(project, frame.pr_number) if shows_latest(comparison) else NO_SHOTS
-        as_pairs = view is View.PAIRS
         ends = await self._quarantine_ends(project, comparison) if comparison else {}
-        return await asyncio.to_thread(
-            changes_view, frame, comparison, latest, as_pairs=as_pairs, quarantine_ends=ends
-        )
+        return await asyncio.to_thread(changes_view, frame, comparison, latest, quarantine_ends=ends)
 
     async def _quarantine_ends(self, project: Project, comparison: Comparison) -> Ends:
         if all(shot.review.state is not ReviewState.QUARANTINED for shot in comparison.shots):

@@ -20,28 +20,25 @@ _NEXT_TABLE = "</table>\n\n<table>\n"
 
 @dataclass(frozen=True, slots=True)
 class CommentImage:
-    """An image with `words` and a `link` (text and URL) above it and `details` below.
+    """An image, with `words` and `details` about it.
 
-    `has_label` is false for the second image of a pair, because the first one names the column. In a table,
-    the layout sets the width. With neither width nor height, the image has its own size.
+    In a table, the layout sets the width. With neither width nor height, the image has its own size.
     """
 
     url: str
     name: str
     words: str = ""
-    link: tuple[str, str] | None = None
     details: str = ""
-    has_label: bool = True
     width: int = 0
     height: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Rows of cells under these columns. A cell can be empty."""
+    """A row of cells under these columns. A cell can be empty."""
 
     columns: Sequence[Column]
-    rows: Sequence[Sequence[str]]
+    cells: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,16 +56,9 @@ class HtmlTables:
         return f"<code>{escape(visible(text), quote=False)}</code>"
 
     def cell(self, image: CommentImage, column: Column, width: int) -> str:
-        words = [label(column, self)] if image.has_label else []
-        if image.words:
-            words.append(image.words)
-        if image.link:
-            text, address = image.link
-            words.append(f'<a href="{escape(address)}">{text}</a>')
         # Keep lines short: a long line would widen its column and squeeze the images in the others.
-        return "<br>".join(
-            filter(None, [" · ".join(words), self._image(replace(image, width=width)), image.details])
-        )
+        words = " · ".join(filter(None, [label(column, self), image.words]))
+        return "<br>".join(filter(None, [words, self._image(replace(image, width=width))]))
 
     def picture(self, name: str, words: str, images: Iterable[CommentImage], href: str) -> str:
         """Return images next to each other, below a line with the name and these words.
@@ -86,15 +76,14 @@ class HtmlTables:
         picture = f'<img {size}alt="{escape(one_line(image.name))}" src="{escape(image.url)}">'
         return f'<a href="{escape(href or image.url)}">{picture}</a>'
 
-    def block(self, name: str, words: str, grids: Sequence[Grid]) -> Block:
-        """Return the block of a name: its heading, with these words, and its images."""
+    def block(self, name: str, grids: Sequence[Grid]) -> Block:
+        """Return the block of a name: its heading and its images."""
         first, last = grids[0].columns, grids[-1].columns
-        title = f"{self.code(name)} {words}".rstrip()
-        lines = [f'<tr><th align="left" colspan="{len(first)}">{title}</th></tr>\n']
+        lines = [f'<tr><th align="left" colspan="{len(first)}">{self.code(name)}</th></tr>\n']
         for number, grid in enumerate(grids):
             if number:
                 lines.append(_NEXT_TABLE)
-            lines += ['<tr valign="top"><td>' + "</td><td>".join(row) + "</td></tr>\n" for row in grid.rows]
+            lines.append('<tr valign="top"><td>' + "</td><td>".join(grid.cells) + "</td></tr>\n")
         return Block("".join(lines), first, last)
 
     def tables(self, blocks: Iterable[Block]) -> str:
@@ -118,11 +107,7 @@ class MarkdownTables:
 
     def cell(self, image: CommentImage, column: Column, width: int) -> str:
         del column, width  # the table's header names the column, and markdown can't set a width
-        words = [image.words, self._image(image), image.details]
-        if image.link:
-            text, address = image.link
-            words.append(f"[{text}]({address})")
-        return " ".join(filter(None, words))
+        return " ".join(filter(None, [image.words, self._image(image)]))
 
     def picture(self, name: str, words: str, images: Iterable[CommentImage], href: str) -> str:
         linked = " ".join(self._image(image, href) for image in images)
@@ -131,11 +116,11 @@ class MarkdownTables:
     def _image(self, image: CommentImage, href: str = "") -> str:
         return link(image_markdown(image.name, image.url), href or image.url)
 
-    def block(self, name: str, words: str, grids: Sequence[Grid]) -> Block:
-        lines = ["", f"{name_as_code(name)} {words}".rstrip()]
+    def block(self, name: str, grids: Sequence[Grid]) -> Block:
+        lines = ["", name_as_code(name)]
         for grid in grids:
             heads = [label(column, self) for column in grid.columns]
-            rows = [heads, ["---"] * len(heads), *grid.rows]
+            rows = [heads, ["---"] * len(heads), grid.cells]
             lines += ["", *("| " + " | ".join(row) + " |" for row in rows)]
         return Block("\n".join([*lines, ""]), grids[0].columns, grids[-1].columns)
 

@@ -12,8 +12,6 @@ from prshots.server.domain.comments.compared_shots import (
     WITH_IMAGES,
     commit_as_code,
     short_sha,
-    show_compared,
-    sort_by_importance,
 )
 from prshots.server.domain.comments.fitting import GroupPictures, ShotImages, fit_comment
 from prshots.server.domain.comments.frame import Frame
@@ -69,14 +67,12 @@ def changes_view(
     comparison: Comparison | None,
     latest: Latest,
     *,
-    as_pairs: bool = False,
     quarantine_ends: Ends = MappingProxyType({}),
 ) -> SizedComment:
     """Build the comment with each change once: a line and a picture for each group of shots.
 
-    With `as_pairs`, build tables with the images of every shot, before and after. If nothing was compared,
-    the comment says what is missing, above the images of `latest`. Pass `latest` only if `shows_latest`
-    returns true.
+    If nothing was compared, the comment says what is missing, above the images of `latest`. Pass `latest`
+    only if `shows_latest` returns true.
     """
     if comparison is None:
         missing = "Nothing is compared yet: run `prshots compare` after the upload."
@@ -95,22 +91,11 @@ def changes_view(
     lead = f"{_what_was_compared(frame, comparison)} · see the {frame.dashboard}"
     unreadable, gate = write_unreadable(frame, comparison), write_gate(frame, comparison, missing)
     lead = "\n\n".join(filter(None, (unreadable, lead, gate)))
-    write = _write_pairs if as_pairs else _write_groups
     room = frame.limit // 2 - size(heading + lead)
     shown, noise = fold_noise(frame, comparison, _branch(frame, comparison), quarantine_ends, room)
-    written = write(frame, heading, lead + noise, shown, without_base)
+    written = _write_groups(frame, heading, lead + noise, shown, without_base)
     listed = written.listed + (total - written.count if noise else 0)
     return replace(written, count=total, listed=listed, omitted=total - written.shown - listed)
-
-
-def _write_pairs(
-    frame: Frame, heading: str, lead: str, comparison: Comparison, without_base: Sequence[CommentShot]
-) -> SizedComment:
-    tables = TABLES[frame.marker]
-    shots = [show_compared(shot, tables) for shot in sort_by_importance(comparison.shots)]
-    with_images = sum(bool(shot.images) for shot in shots)
-    shots[with_images:with_images] = without_base
-    return fit_comment(frame, heading, lead, shots, ShotImages(shots, frame.marker, frame.limit))
 
 
 def _write_groups(
@@ -141,7 +126,7 @@ def _lacks_baselines(comparison: Comparison) -> bool:
 def _show_uncompared(shot: LatestShot) -> CommentShot:
     column = shot.viewport, shot.theme
     image = CommentImage(shot.url, shot.name, "no baseline", width=picture_width(column))
-    return CommentShot(shot.name, column, note="no baseline", images=[None, image], caption="no baseline")
+    return CommentShot(shot.name, column, note="no baseline", images=[image], caption="no baseline")
 
 
 def latest_view(frame: Frame, latest: Latest, state: str = "", missing: str = "") -> SizedComment:

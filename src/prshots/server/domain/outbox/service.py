@@ -99,7 +99,7 @@ class Outbox:
         return Attempt(due, error=reason, next_at=next_at)
 
     async def _send_status(self, claim: Claim, due: Due, connection: Connection, until: float) -> str:
-        """Post what the gate says and the forge lacks. Return it in lines.
+        """Post the gate's statuses that the forge doesn't have. Return all of them, one per line.
 
         A sibling's connection may post the same status. A later cause makes both due again, so the newest
         state is always posted last.

@@ -24,7 +24,10 @@ class People(Protocol):
     """
 
     async def add_login_state(self, state: LoginState, link_for: str = "") -> None:
-        """Add a login state. Record a link `link_for` somebody. Raises ConflictError if it exists."""
+        """Add a login state. Raises ConflictError if it exists.
+
+        With `link_for`, record that a sign-in link was created for this login.
+        """
 
     async def take_login_state(self, sha256: str) -> LoginState | None:
         """Remove and return a login state. Only one of two concurrent calls gets it."""

@@ -18,7 +18,6 @@ from prshots.contract.replies import (
 )
 from prshots.contract.sizes import pluralize
 from prshots.server.domain.comparison.models import ComparedPair, PairKey
-from prshots.server.domain.images.models import ShotKey
 from prshots.server.domain.review.models import Reviewed, ReviewFacts
 from prshots.server.domain.review.noise import alternates
 
@@ -54,14 +53,10 @@ def _review(pair: ComparedPair, needed: Collection[str], facts: ReviewFacts) -> 
         return decided
     if verdict in {None, Verdict.FAILED}:
         return _UNDECIDED
-    if is_seen_before(key, facts.histories):
+    # A shot without an image on one side has empty pixels there, and a history has none of these.
+    if alternates(facts.histories.get(key.shot, ()), {key.pixels_before, key.pixels_after}):
         return Review(ReviewState.SEEN_BEFORE)
     return _UNDECIDED if verdict in needed else Review(ReviewState.NOT_NEEDED)
-
-
-def is_seen_before(key: PairKey, histories: Mapping[ShotKey, Sequence[str]]) -> bool:
-    # A shot without an image on one side has empty pixels there, and a history has none of these.
-    return alternates(histories.get(key.shot, ()), {key.pixels_before, key.pixels_after})
 
 
 def _gate(state: ComparisonState, states: Sequence[ReviewState]) -> Gate:

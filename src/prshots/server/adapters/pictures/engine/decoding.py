@@ -11,14 +11,15 @@ import math
 import warnings
 from collections.abc import Iterator
 
-from PIL import ExifTags, Image, ImageFile
+from PIL import Image, ImageFile
 from PIL.JpegImagePlugin import JpegImageFile
 from PIL.PngImagePlugin import PngImageFile
 from PIL.WebPImagePlugin import WebPImageFile
 
 from prshots.contract.errors import DamagedPictureError, PictureError, PictureTooLargeError
 from prshots.contract.formats import BY_EXT, LEADING_BYTES, format_of
-from prshots.contract.image_structure import check_structure, png_chunks
+from prshots.contract.image_parts import png_chunks
+from prshots.contract.image_structure import check_structure
 
 MAX_PIXELS = {"png": 40_000_000, "jpg": 40_000_000, "webp": 20_000_000}
 """By the format's extension. Full-page screenshots at double pixel density fit."""
@@ -30,9 +31,6 @@ BAND_PIXELS = 131_072
 """The number of pixels in a band of rows. A row of the longest side fits. Larger bands take twice as long:
 their copies are new memory."""
 
-ROTATED = {5, 6, 7, 8}
-"""Orientations that show the file's rows as columns."""
-
 TOP_AT_END = {3, 4, 7, 8}
 """Orientations whose top is the file's last row or column."""
 
@@ -42,7 +40,6 @@ _DECODERS: dict[str, type[ImageFile.ImageFile]] = {
     "webp": WebPImageFile,
 }
 
-_UPRIGHT = 1
 _TURNS = {
     2: Image.Transpose.FLIP_LEFT_RIGHT,
     3: Image.Transpose.ROTATE_180,
@@ -95,16 +92,6 @@ def pillow_errors_as_ours() -> Iterator[None]:
         raise PictureTooLargeError("has too many pixels to decode") from error
     except Exception as error:
         raise DamagedPictureError(f"cannot be decoded: {error}") from error
-
-
-def orientation_of(picture: Image.Image) -> int:
-    exif = Image.Exif()
-    try:
-        # Avoid `getexif()`: it decodes a PNG, and then hides errors in its pixels.
-        exif.load(picture.info.get("exif", b""))
-        return int(exif.get(ExifTags.Base.Orientation, _UPRIGHT))
-    except Exception:  # noqa: BLE001 - unreadable metadata does not make the image invalid
-        return _UPRIGHT
 
 
 def turn_upright(picture: Image.Image, orientation: int) -> Image.Image:

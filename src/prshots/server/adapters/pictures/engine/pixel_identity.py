@@ -5,8 +5,8 @@ import struct
 
 from PIL import Image
 
-from prshots.contract.formats import BY_EXT, LEADING_BYTES, format_of
-from prshots.contract.image_structure import webp_chunks
+from prshots.contract.formats import BY_EXT, LEADING_BYTES, format_of, orientation_of
+from prshots.contract.image_parts import webp_chunks
 from prshots.server.adapters.pictures.engine import decoding
 
 _HIDDEN = [255] + [0] * 255
@@ -21,9 +21,8 @@ class DecodedPicture:
         picture = decoding.open_image(data)
         self.is_lossy = _is_lossy(data)
         with decoding.pillow_errors_as_ours():
-            orientation = decoding.orientation_of(picture)
             picture.load()
-            self.image = decoding.turn_upright(picture, orientation)
+            self.image = decoding.turn_upright(picture, orientation_of(data))
             self.pixels = known or _hash_pixels(self.image)
 
 
@@ -46,7 +45,7 @@ def _hash_pixels(picture: Image.Image) -> str:
 
 def _is_lossy(data: bytes) -> bool:
     """Return whether the format stores pixels inexactly: JPEG, and WebP unless it is lossless."""
-    kind = format_of(data[:LEADING_BYTES])
-    if kind == BY_EXT["webp"]:
-        return b"VP8L" not in webp_chunks(data)
-    return kind == BY_EXT["jpg"]
+    image_format = format_of(data[:LEADING_BYTES])
+    if image_format == BY_EXT["webp"]:
+        return all(kind != b"VP8L" for kind, _, _ in webp_chunks(data))
+    return image_format == BY_EXT["jpg"]

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from PIL import Image, ImageFile
 
+from prshots.contract.formats import ROTATED, orientation_of
 from prshots.server.adapters.pictures.engine import decoding
 
 MAX_BYTES = 30_000
@@ -54,8 +55,8 @@ def render_thumbnail(data: bytes, tallness: float = MAX_TALLNESS) -> bytes:
     """
     tallness = min(tallness, MAX_TALLNESS)
     picture = decoding.open_image(data)
+    orientation = orientation_of(data)
     with decoding.pillow_errors_as_ours():
-        orientation = decoding.orientation_of(picture)
         _decode(picture, orientation, tallness)
         thumbnail = _fit(picture, _visible_part(picture.size, orientation, tallness))
     return _encode(decoding.turn_upright(thumbnail, orientation))
@@ -72,7 +73,7 @@ def _decode(picture: ImageFile.ImageFile, orientation: int, tallness: float) -> 
 def _visible_part(size: tuple[int, int], orientation: int, tallness: float) -> _Part:
     """Return the visible part: the whole image, or the top of a long page, depending on the orientation."""
     width, height = size
-    if orientation in decoding.ROTATED:
+    if orientation in ROTATED:
         kept = min(width, math.ceil(height * tallness))
         left = width - kept if orientation in decoding.TOP_AT_END else 0
         return _Part(left, 0, left + kept, height)

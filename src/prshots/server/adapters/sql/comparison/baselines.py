@@ -1,10 +1,11 @@
 """Baselines: which image a shot has on a branch at a commit, and how long it is kept."""
 
 from collections.abc import Collection, Sequence
+from functools import partial
 from itertools import groupby
 from typing import Any
 
-from sqlalchemy import Connection, Select, and_, bindparam, func, insert, select, tuple_, update
+from sqlalchemy import Connection, Select, and_, bindparam, delete, func, insert, select, tuple_, update
 from sqlalchemy.exc import IntegrityError
 
 from prshots.contract.errors import RecordsError, UnauthorizedError
@@ -19,13 +20,20 @@ from prshots.server.adapters.sql.columns import (
     project_gone_as,
 )
 from prshots.server.adapters.sql.comparison.dependent_rows import note_commits, point_baselines, pointer
-from prshots.server.adapters.sql.comparison.retention import release
 from prshots.server.adapters.sql.database.database import Database
-from prshots.server.adapters.sql.database.schema import baseline_commits, baselines, images
+from prshots.server.adapters.sql.database.schema import (
+    baseline_commits,
+    baselines,
+    compared_shots,
+    images,
+    projects,
+    pulls,
+)
+from prshots.server.adapters.sql.images.marks import schedule_images
 from prshots.server.adapters.sql.images.totals import add_images
 from prshots.server.adapters.sql.review.histories import remember_images
 from prshots.server.domain.comparison.models import BaselineCommit, BaselinePeriod, Bases, ShotBase
-from prshots.server.domain.images.models import Image, ShotKey
+from prshots.server.domain.images.models import NO_PULL_REQUEST, Image, ShotKey
 from prshots.server.domain.storage.models import Limits
 
 _NEAR_COMMITS = 5
@@ -93,6 +101,52 @@ _SAME_BYTES = (
     .order_by(images.c.id)
     .with_for_update(read=True)  # otherwise the sweep could schedule an image that we are about to reuse
 )
+
+COMMITS_AT_ONCE = 20
+
+_BRANCHES = (
+    select(baseline_commits.c.project_id, baseline_commits.c.branch, projects.c.keep_baselines)
+    .select_from(baseline_commits.join(projects))
+    .group_by(baseline_commits.c.project_id, baseline_commits.c.branch, projects.c.keep_baselines)
+    .having(func.count() > projects.c.keep_baselines)
+)
+_later = baselines.alias()
+_has_later = (
+    select(_later.c.seq)
+    .where(
+        *(_later.c[name] == baselines.c[name] for name in ("project_id", "branch", *ShotKey._fields)),
+        _later.c.seq > baselines.c.seq,
+    )
+    .exists()
+)
+_is_empty = ~(
+    select(baselines.c.seq)
+    .where(
+        *(baselines.c[name] == baseline_commits.c[name] for name in ("project_id", "commit_sha", "branch"))
+    )
+    .exists()
+)
+_WITH_BASELINES = select(pulls.c.project_id).where(pulls.c.pr_number == NO_PULL_REQUEST, pulls.c.images > 0)
+_is_baseline = select(baselines.c.seq).where(baselines.c.image_id == images.c.id).exists()
+_is_shown = (
+    select(compared_shots.c.base_id)
+    .select_from(
+        compared_shots.join(
+            pulls,
+            (pulls.c.project_id == compared_shots.c.project_id)
+            & (pulls.c.pr_number == compared_shots.c.pr_number),
+        )
+    )
+    .where(compared_shots.c.base_id == images.c.id, pulls.c.closed_at.is_(None))
+    .exists()
+)
+_reference = images.alias()
+_is_source = (
+    select(_reference.c.seq)
+    .where(_reference.c.source_id == images.c.id, _reference.c.scheduled_at.is_(None))
+    .exists()
+)
+_IS_UNUSED = ~_is_baseline & ~_is_shown & ~_is_source
 
 
 class SqlBaselines:
@@ -218,7 +272,16 @@ class SqlBaselines:
         return [_period(of_image) for of_image in periods]
 
     async def release(self, now: int, limit: int) -> int:
-        return await release(self._database, now, limit)
+        for project_id, branch, keep in await self._database.rows(_BRANCHES):
+            this = {"project_id": project_id, "branch": branch}
+            after: int | None = 0
+            while after is not None:
+                after = await self._database.write(partial(_trim_some, this=this, keep=keep, after=after))
+        scheduled = 0
+        for (project_id,) in await self._database.rows(_WITH_BASELINES):
+            schedule = partial(_schedule_unused, project_id=project_id, now=now, most=limit - scheduled)
+            scheduled += await self._database.write(schedule) if scheduled < limit else 0
+        return scheduled
 
 
 def _images_of_commit(project_id: str, branch: str, commit_sha: str) -> Select[Any]:
@@ -275,7 +338,8 @@ class _Search:
             bool(listed and complete[listed[0]]),
             of_near[0] if of_near else {},
             found,
-            bool(found or listed) or self._branch_has_any(),
+            bool(found or listed)
+            or self._connection.execute(_ANY_OF_BRANCH, self._asked).first() is not None,
         )
 
     def _commits_with_any(self) -> dict[str, bool]:
@@ -313,10 +377,44 @@ class _Search:
             )
         return {shot: newest[shot] for shot in shots if shot in newest}
 
-    def _branch_has_any(self) -> bool:
-        return self._connection.execute(_ANY_OF_BRANCH, self._asked).first() is not None
-
 
 def _base(row: Sequence[Any], *, is_listed: bool) -> tuple[ShotKey, ShotBase]:
     name, viewport, theme, commit_sha, *image = row
     return ShotKey(name, viewport, theme), ShotBase(Image(*image), commit_sha, is_listed)
+
+
+def _trim_some(connection: Connection, this: dict[str, str], keep: int, after: int) -> int | None:
+    """Remove the baselines of a branch's next few old commits, except each shot's newest.
+
+    Returns the `seq` of the last commit, or None at the end.
+    """
+    seq, of_branch = baseline_commits.c.seq, equal(baseline_commits, **this)
+    newest_first = select(seq).where(*of_branch).order_by(seq.desc())
+    oldest_kept = newest_first.offset(keep - 1).limit(1).correlate(None).scalar_subquery()
+    next_old = (
+        select(seq, baseline_commits.c.commit_sha)
+        .where(*of_branch, seq < oldest_kept, seq > after)
+        .order_by(seq)
+        .limit(COMMITS_AT_ONCE)
+    )
+    old = connection.execute(next_old).all()
+    if not old:
+        return None
+    of_old = baselines.c.commit_sha.in_([row.commit_sha for row in old])
+    connection.execute(delete(baselines).where(*equal(baselines, **this), of_old, _has_later))
+    connection.execute(delete(baseline_commits).where(seq.in_([row.seq for row in old]), _is_empty))
+    return int(old[-1].seq)
+
+
+def _schedule_unused(connection: Connection, project_id: str, now: int, most: int) -> int:
+    mine = images.c.project_id == project_id
+    some = (
+        select(images.c.seq)
+        .where(mine, OF_BASELINES, ACTIVE, _IS_UNUSED)
+        .order_by(images.c.name, images.c.seq)
+        .limit(most)
+        .with_for_update(skip_locked=True, of=images)
+    )
+    unused = connection.execute(some).scalars().all()
+    # Checked again once the images are locked: until then, another transaction may have referred to one.
+    return schedule_images(connection, now, mine, images.c.seq.in_(unused), _IS_UNUSED) if unused else 0

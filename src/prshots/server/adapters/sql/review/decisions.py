@@ -20,12 +20,12 @@ from prshots.server.adapters.sql.database.schema import (
     decisions,
     images,
     pulls,
+    quarantines,
 )
 from prshots.server.adapters.sql.outbox.causes import mark_due
 from prshots.server.adapters.sql.outbox.webhook_causes import note_event
 from prshots.server.adapters.sql.review.histories import find_histories
 from prshots.server.adapters.sql.review.participants import PARTICIPANTS
-from prshots.server.adapters.sql.review.quarantines import quarantined_shots
 from prshots.server.domain.audit.models import Action
 from prshots.server.domain.comparison.models import PairKey
 from prshots.server.domain.images.models import ShotKey
@@ -46,6 +46,10 @@ _DECISIONS = (
     .where(decisions.c.pr_number.in_(sa.bindparam("pr_numbers", expanding=True)))
     .order_by(decisions.c.seq)
 )
+_QUARANTINED = sa.select(*(quarantines.c[name] for name in ShotKey._fields)).where(
+    *given(quarantines, "project_id"), quarantines.c.until > sa.bindparam("now")
+)
+
 NAMED_SHOTS = 50
 _PAIR = sa.tuple_(*(decisions.c[name] for name in PairKey._fields))
 
@@ -178,7 +182,9 @@ def find_facts(
     own: dict[int, dict[PairKey, Review]] = {}
     for of, pair, review in decided:
         own.setdefault(of, {})[pair] = review
-    quarantined = frozenset(quarantined_shots(connection, project_id, now))
+    quarantined = frozenset(
+        ShotKey(*row) for row in connection.execute(_QUARANTINED, of_pulls | {"now": now})
+    )
     histories = find_histories(connection, project_id, compared, shots, now)
     return {
         number: ReviewFacts(

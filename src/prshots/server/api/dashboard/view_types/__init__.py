@@ -6,14 +6,9 @@ field's comment there.
 
 from typing import TypedDict
 
-from prshots.server.api.dashboard.view_types.audit import *
 from prshots.server.api.dashboard.view_types.branches import *
-from prshots.server.api.dashboard.view_types.credentials import *
-from prshots.server.api.dashboard.view_types.people import *
-from prshots.server.api.dashboard.view_types.projects import *
+from prshots.server.api.dashboard.view_types.organizations import *
 from prshots.server.api.dashboard.view_types.pull_requests import *
-from prshots.server.api.dashboard.view_types.storage import *
-from prshots.server.api.dashboard.view_types.webhooks import *
 
 
 class DoneView(TypedDict):
