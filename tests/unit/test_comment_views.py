@@ -232,7 +232,7 @@ def test_screenshots_without_a_baseline_stay_in_the_comment_beside_pairs(frame: 
     assert is_shown == [False, False, True]  # the pair of `cart`, and `home` once
 
 
-CLOSE_UP = CloseUp(url("1", "closeup"), (20, 30, 200, 40))
+CLOSE_UP = CloseUp(url("1", "closeup"), (0, 0, 15, 40))
 
 
 def grouped_shots() -> list[ComparedShot]:
@@ -278,7 +278,7 @@ def test_changes_has_a_line_and_a_picture_for_each_group_with_links_to_the_dashb
         "- **[`gift`](D?group=2dd58efc66f2)**: 1\n"
         "\n"
         '<p><a href="D?tab=changes&amp;shot=pricing&amp;viewport=375x812"><code>pricing</code></a>'
-        " · 375x812 · before and after · 1,479 px in 2 regions<br>\n"
+        " · 375x812 · before and after · 1,479 px in 2 regions · 1 shown<br>\n"
         '<a href="D?tab=changes&amp;shot=pricing&amp;viewport=375x812">'
         '<img alt="pricing" src="1-closeup"></a></p>\n'
         "\n"
@@ -343,7 +343,7 @@ def test_changes_without_html_has_the_same_pictures():
         "**[`pricing`](D?group=56b914300b6f)**: 3\n"
         "- **[2 dark screenshots recolored](D?group=plum)**: `#0f1419` → `#15101c`\n"
         "\n"
-        "[`pricing`](D?tab=changes&shot=pricing&viewport=375x812) · 375x812 · before and after · 1,479 px in 2 regions\n"
+        "[`pricing`](D?tab=changes&shot=pricing&viewport=375x812) · 375x812 · before and after · 1,479 px in 2 regions · 1 shown\n"
         "\n"
         "[![pricing](1-closeup)](D?tab=changes&shot=pricing&viewport=375x812)\n"
         "\n"
@@ -369,13 +369,13 @@ def test_changes_without_html_has_the_same_pictures():
         (
             HTML,
             (
-                "<p><code>pricing</code> · 375x812 · before and after · 1,479 px in 2 regions<br>\n"
+                "<p><code>pricing</code> · 375x812 · before and after · 1,479 px in 2 regions · 1 shown<br>\n"
                 '<a href="1-closeup"><img alt="pricing" src="1-closeup"></a></p>'
             ),
         ),
         (
             LINK,
-            "`pricing` · 375x812 · before and after · 1,479 px in 2 regions\n\n[![pricing](1-closeup)](1-closeup)",
+            "`pricing` · 375x812 · before and after · 1,479 px in 2 regions · 1 shown\n\n[![pricing](1-closeup)](1-closeup)",
         ),
     ],
 )

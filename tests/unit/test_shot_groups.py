@@ -187,6 +187,47 @@ def test_colors_are_a_table_only_if_nearly_all_pixels_follow_it() -> None:
     assert not traits_of(page(boxes="10 10 59 29 red"), page()).colors
 
 
+LIGHT, DARK = ("white", "#24292f", "#0969da"), ("#0d1117", "#e6edf3", "#4493f8")
+"""The colors of the ground, the text and a button."""
+
+
+def themed(
+    colors: tuple[str, str, str], text: str = "Payment is due within 30 days", extra: str = ""
+) -> Image.Image:
+    ground, ink, button = colors
+    picture = page(300, 160, ground, f"20 100 109 129 {button}, {extra}")
+    draw = ImageDraw.Draw(picture)
+    draw.text((20, 20), text, ink, font_size=16)
+    draw.text((34, 105), "Save", "white", font_size=16)
+    return picture
+
+
+def test_a_new_theme_is_only_a_recoloring_if_the_table_gives_the_after_image() -> None:
+    assert not traits_of(themed(LIGHT), themed(DARK)).more_than_colors
+    edits = {
+        "another text": themed(DARK, "Payment is due NEVER"),
+        "no text": themed(DARK, ""),
+        "text where there was none, in the old ground's color": themed(DARK, extra="200 60 201 79 white"),
+    }
+    for what, after in edits.items():
+        found = compare(encoded(themed(LIGHT), "PNG"), encoded(after, "PNG"))
+        assert found.traits.colors, what
+        assert found.traits.more_than_colors, what
+        assert 0 < sum(width * height for _, _, width, height in found.regions) < 300 * 40, what
+        assert found.closeups, what
+
+
+def test_the_closeup_that_explains_a_group_is_one_that_no_other_group_shows() -> None:
+    changed = ShotResult(CHANGED, 9, [(0, 0, 9, 9)], traits=Traits("button", closeups=["button"]))
+    both = ShotResult(CHANGED, 9, [(0, 0, 9, 9)], traits=Traits("two", closeups=["button", "sentence"]))
+    planned = [
+        PlannedShot(ShotKey(name, "1280x720", "light"), None, None, result)
+        for name, result in (("home", changed), ("docs", changed), ("faq", both))
+    ]
+    assert group_shots(planned).in_several == {"button"}
+    assert group_shots(planned[:2]).in_several == set()
+
+
 def test_lossy_images_and_images_of_different_widths_have_no_traits() -> None:
     red = page(boxes="20 20 59 49 red")
     assert traits_of(page(), red, "JPEG") == traits_of(page(), red.resize((220, 100))) == Traits()

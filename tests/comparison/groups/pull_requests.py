@@ -308,6 +308,29 @@ PULL_REQUESTS: dict[str, PullRequest] = {
         (Edit("*/*/dark", DARK), LABEL),
         (("same_pixels", "*/*/*"),),
     ),
+    "dark-theme-and-sentence": PullRequest(
+        "A promise on one page changes with the theme, and a link is gone from another.",
+        "home,docs,settings,faq/mobile,desktop/dark",
+        (
+            Edit("*/*/*", DARK),
+            Edit("docs/*/*", selector="#second", text="Always leave it alone."),
+            Edit("faq/*/*", "a { visibility: hidden }"),
+        ),
+        (("same_pixels", "docs/*/*"), ("same_pixels", "faq/*/*"), ("recolored", "*/*/*")),
+    ),
+    "from-light-to-dark": PullRequest(
+        "The theme turns from light to dark. A button has another label, and a page has a notice.",
+        "home,pricing,orders,settings,login/mobile,desktop/light",
+        (
+            Edit(
+                "*/*/*",
+                ":root { --ground: #0f1419; --card: #1a2129; --line: #303a44; --text: #e6edf3; --pale: #93a1af }",
+            ),
+            Edit("settings/*/*", selector="#save", text="Delete account"),
+            Edit("orders/*/*", shown("#notice")),
+        ),
+        (("same_pixels", "settings/*/*"), ("single", "orders/*/*"), ("recolored", "*/*/*")),
+    ),
     "two-recolorings": PullRequest(
         "Links on some pages, lines on others.",
         "home,docs,orders,login/desktop/light",

@@ -11,6 +11,7 @@ from prshots.contract.replies import GateState, Review
 from prshots.contract.sizes import readable_size
 from prshots.server.api.dashboard import view_types
 from prshots.server.domain.audit.models import Action, AuditEntry
+from prshots.server.domain.comparison.groups import GroupedShots
 from prshots.server.domain.comparison.models import ComparisonSummary, PlannedShot, StoredComparison
 from prshots.server.domain.comparison.plan import closeups_of, has_diff, in_display_order, verdict_counts
 from prshots.server.domain.images.markdown import image_markdown
@@ -155,7 +156,7 @@ def image_view(image: Image, images: Images) -> view_types.ImageView:
 
 
 def compared_shot_view(
-    shot: PlannedShot, group: str, review: Review, images: Images
+    shot: PlannedShot, grouped: GroupedShots, review: Review, images: Images
 ) -> view_types.ComparedShotView:
     image, base = shot.image, shot.base and shot.base.image
     return view_of(
@@ -168,8 +169,8 @@ def compared_shot_view(
         is_pair=shot.base is not None and shot.base.is_before,
         base_commit=shot.base.commit_sha or None if shot.base else None,
         ancestor=shot.base.is_listed if shot.base else True,
-        closeups=closeups_of(shot, images),
-        group=group,
+        closeups=closeups_of(shot, images, grouped.in_several),
+        group=grouped.id_of.get(shot.shot, ""),
         review=review,
     )
 
@@ -194,7 +195,7 @@ def comparison_view(
         "outdated_notes": reviewed.outdated_notes,
         "outbox": [view_of(view_types.FailureView, each) for each in failing],
         "shots": [
-            compared_shot_view(shot, grouped.id_of.get(shot.shot, ""), reviewed.reviews[shot.shot], images)
+            compared_shot_view(shot, grouped, reviewed.reviews[shot.shot], images)
             for shot in in_display_order(stored.shots)
         ],
     }

@@ -13,6 +13,7 @@ from prshots.contract.replies import (
     ComparedShot,
     Comparison,
     GroupKind,
+    Region,
     Review,
     ReviewState,
     ShotGroup,
@@ -118,7 +119,7 @@ def show_groups(
             changes[compared.group].append(shot)
         else:
             images = [image for image in shot.images if image]
-            caption = _write_caption(images, is_recolored=compared.group in recolored)
+            caption = _write_caption(images, compared, is_recolored=compared.group in recolored)
             first = replace(shot, images=_choose_pictures(images, compared), caption=caption)
             changes[compared.group] = [first]
     order = sorted(changes, key=lambda group: (changes[group][0].verdict is Verdict.NEW, places[group]))
@@ -135,10 +136,20 @@ def _settled_last(shot: CommentShot) -> tuple[bool, bool]:
     return shot.verdict is Verdict.UNCHANGED, shot.settled is not None
 
 
-def _write_caption(images: Sequence[CommentImage], *, is_recolored: bool) -> str:
+def _write_caption(images: Sequence[CommentImage], shot: ComparedShot, *, is_recolored: bool) -> str:
     # Nearly every pixel of a recolored shot differs, so their number says nothing.
     details = ["recolored"] if is_recolored else [image.details for image in images if image.details]
+    shown = sum(
+        _is_inside(region, closeup.region) for closeup in shot.closeups[:1] for region in shot.regions
+    )
+    if shot.closeups and shown < len(shot.regions) and not is_recolored:
+        details.append(f"{shown} shown")
     return " · ".join([" and ".join(image.words for image in images), *details])
+
+
+def _is_inside(region: Region, shown: Region) -> bool:
+    (x, y, w, h), (left, top, width, height) = region, shown
+    return left <= x and top <= y and x + w <= left + width and y + h <= top + height
 
 
 def _choose_pictures(pair: Sequence[CommentImage], shot: ComparedShot) -> list[CommentImage]:

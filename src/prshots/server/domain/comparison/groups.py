@@ -33,10 +33,14 @@ _Entry = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class GroupedShots:
-    """The groups in the order to review them, and the id of each shot's group."""
+    """The groups in the order to review them, and the id of each shot's group.
+
+    `in_several` are hashes of what close-ups of several groups show.
+    """
 
     groups: Sequence[ShotGroup]
     id_of: Mapping[ShotKey, str]
+    in_several: Collection[str]
 
 
 def group_shots(shots: Collection[PlannedShot]) -> GroupedShots:
@@ -61,7 +65,12 @@ def group_shots(shots: Collection[PlannedShot]) -> GroupedShots:
         title = _title_of(kind, members)
         groups.append(ShotGroup(group_id, kind, len(members), _names(members), title))
         id_of |= dict.fromkeys((shot.shot for shot in members), group_id)
-    return GroupedShots(groups, id_of)
+    return GroupedShots(groups, id_of, _find_in_several(ordered, id_of))
+
+
+def _find_in_several(shots: _Shots, id_of: Mapping[ShotKey, str]) -> Collection[str]:
+    seen = {(shown, id_of[shot.shot]) for shot in shots for shown in shot.result.traits.closeups}
+    return {shown for shown, groups in Counter(shown for shown, _ in seen).items() if groups > 1}
 
 
 def _priority(group: tuple[GroupKind, _Shots]) -> tuple[object, ...]:
@@ -209,7 +218,9 @@ def _title_of(kind: GroupKind, shots: _Shots) -> str:
         shifts = [shot.result.shift for shot in shots]
         verb = "inserted" if max(shifts) > 0 else "removed"
         return f"{where}: {_range([abs(shift) for shift in shifts])} px {verb} in {screenshots}"
-    return f"{where}: {_count([len(shot.result.regions) for shot in shots], 'region')} in {screenshots}"
+    besides = " besides the new colors" if any(shot.result.traits.more_than_colors for shot in shots) else ""
+    regions = _count([len(shot.result.regions) for shot in shots], "region")
+    return f"{where}: {regions} in {screenshots}{besides}"
 
 
 def _list(items: Sequence[str]) -> str:

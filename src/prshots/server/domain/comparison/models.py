@@ -26,6 +26,7 @@ class Traits:
     removed rows. `colors` is the table that nearly all differing pixels follow, if there is one, most pixels
     first. If applying it to the before image doesn't give the after image, `more_than_colors` is true, and
     `regions` is about what still differs. `share` is the share of the image that differs, from 0 to 1.
+    `closeups` has a hash of what each close-up shows of the difference, or "".
     """
 
     regions: str = ""
@@ -33,11 +34,13 @@ class Traits:
     colors: Sequence[ColorChange] = ()
     share: float = 0.0
     more_than_colors: bool = False
+    closeups: Sequence[str] = ()
 
     @classmethod
     def from_facts(cls, facts: Mapping[str, Any]) -> Self:
         """Undo `dataclasses.asdict`."""
-        return cls(**{**facts, "colors": tuple(ColorChange(*each) for each in facts["colors"])})
+        colors = tuple(ColorChange(*each) for each in facts["colors"])
+        return cls(**{**facts, "colors": colors, "closeups": tuple(facts.get("closeups", ()))})
 
 
 NO_TRAITS = Traits()

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -145,13 +146,17 @@ def has_diff(shot: PlannedShot) -> bool:
     return shot.image.diff_base == shot.base.image.id
 
 
-def closeups_of(shot: PlannedShot, urls: Images) -> list[CloseUp]:
-    """Return the stored close-ups of a changed shot. They are stored with its difference image."""
+def closeups_of(shot: PlannedShot, urls: Images, in_several: Collection[str]) -> list[CloseUp]:
+    """Return the stored close-ups of a changed shot. They are stored with its difference image.
+
+    What close-ups of several groups show (`in_several`) comes last: the others explain this shot's group.
+    """
     if not (shot.image and shot.base and has_diff(shot)):
         return []
     regions = shot.result.closeups
     stored = urls.closeup_urls_of(shot.image, shot.base.image, len(regions))
-    return [CloseUp(url, region) for url, region in zip(stored, regions, strict=True)]
+    shown = zip_longest(shot.result.traits.closeups, map(CloseUp, stored, regions))
+    return [closeup for _, closeup in sorted(shown, key=lambda each: each[0] in in_several)]
 
 
 def in_display_order(shots: Collection[PlannedShot]) -> list[PlannedShot]:

@@ -31,7 +31,7 @@ from prshots.server.adapters.pictures.engine.regions import Box, boxes_around, c
 from prshots.server.adapters.pictures.engine.row_alignment import Sketches, Stretch, align
 from prshots.server.adapters.pictures.engine.text_cursor import REACH, TALLEST, is_text_cursor
 from prshots.server.adapters.pictures.engine.traits import find_traits
-from prshots.server.domain.comparison.models import NO_TRAITS, PairResult, PairVerdict, Traits
+from prshots.server.domain.comparison.models import NO_TRAITS, PairResult, PairVerdict
 
 Pixels = npt.NDArray[np.uint8]
 """Rows, columns, channels."""
@@ -107,8 +107,8 @@ _NEARLY_ALL = 0.9
 """If this share of the first pixels differs visibly, count the rest without asking whether it's visible."""
 
 _LEAST_BESIDE_COLORS = 240
-"""The minimum sum of levels in a group of pixels that don't follow a table of colors: at rounded corners, a pixel
-or two mix three colors."""
+"""The minimum sum of levels in a group of pixels that don't follow a table of colors. At rounded corners, a
+pixel or two mix three colors."""
 
 _FEW_ROWS = 1 / 16
 """If content beside a sidebar moved, and no whole row did, more than this share of the rows differs."""
@@ -144,16 +144,16 @@ def _compare_pair(pair: "_Pair") -> PairResult:
         return PairResult("unchanged")
     verdict: PairVerdict = "changed" if changed or not pair.same_width else "moved"
     differing = int(np.count_nonzero(strengths))
-    recoloring = pair.find_recoloring(stretches, strengths)
-    more_than_colors = False
+    recoloring = find_recoloring(pair.rows, stretches, strengths) if pair.has_traits else None
     if recoloring:
         rest = pair.strengths(stretches, recoloring)
         clear_noise(rest, _LEAST_BESIDE_COLORS)
-        more_than_colors = bool(strips) or bool(rest.any())
-        if more_than_colors:
+        recoloring.explains_all = not strips and not rest.any()
+        if not recoloring.explains_all:
             strengths, changed = rest, boxes_around(rest, MAX_REGIONS - _MAX_STRIPS)
-    traits = pair.find_traits(stretches, strengths, recoloring, more_than_colors=more_than_colors)
     closeups = draw_closeups(pair.before.image, pair.after.image, changed, strips, stretches)
+    shown = [Box.of(closeup.region) for closeup in closeups]
+    traits = find_traits(pair.rows, stretches, strengths, recoloring, shown) if pair.has_traits else NO_TRAITS
     pair.before.image.close()  # frees memory for drawing
     inserted = sum(stretch.rows for stretch in stretches if stretch.kind == "inserted")
     # The largest distance, in rows, that any content moved or the image grew or shrank.
@@ -209,8 +209,11 @@ class _Pair:
         self.left, self.right = 0, self.width  # the columns in which rows are aligned and compared
         self._transparent = before.is_transparent or after.is_transparent
         self.thresholds = LOSSY if before.is_lossy or after.is_lossy else LOSSLESS
-        self._has_traits = self.same_width and not self.thresholds.is_lossy  # else noise is everywhere
-        self._rows = Rows(partial(self.pixels, before), partial(self.pixels, after))
+        self.has_traits = self.same_width and not self.thresholds.is_lossy  # else noise is everywhere
+
+    @property
+    def rows(self) -> Rows:  # stored, it would be a cycle that keeps the images in memory
+        return Rows(partial(self.pixels, self.before), partial(self.pixels, self.after))
 
     def align_rows(self) -> list[Stretch]:
         canvases = (self.before, self.after)
@@ -284,21 +287,6 @@ class _Pair:
             self._compare(chunk, part, recoloring, is_clear=is_clear)
             compared, differing = compared + part.size, differing + int(np.count_nonzero(part))
         return strengths
-
-    def find_recoloring(self, stretches: Sequence[Stretch], strengths: Strength) -> Recoloring | None:
-        return find_recoloring(self._rows, stretches, strengths) if self._has_traits else None
-
-    def find_traits(
-        self,
-        stretches: Sequence[Stretch],
-        strengths: Strength,
-        recoloring: Recoloring | None,
-        *,
-        more_than_colors: bool,
-    ) -> Traits:
-        if not self._has_traits:
-            return NO_TRAITS
-        return find_traits(self._rows, stretches, strengths, recoloring, more_than_colors=more_than_colors)
 
     def pixels(self, canvas: Canvas, top: int, bottom: int) -> Pixels:
         return canvas.pixels(Box(0, top, self.width, bottom), transparent=self._transparent)

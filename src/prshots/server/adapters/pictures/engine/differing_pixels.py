@@ -224,7 +224,7 @@ def _measure_shift(one: Plane, other: Plane) -> Floats:
 
 
 def find_same_shapes(before: Plane, after: Plane) -> Flags:
-    """Return which pixels are in shapes that only have other colors: the brightness around them correlates."""
+    """Return which pixels are in shapes that only have other colors: brightness around them correlates."""
     height, width = before.shape[:2]
     one, other = (_planes(_pad(pixels))[0].astype(np.int32) for pixels in (before, after))
     count = _sum_around_cells(np.ones_like(one))

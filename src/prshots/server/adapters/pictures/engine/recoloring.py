@@ -71,26 +71,29 @@ class Recoloring:
 
     def __init__(self, table: list[ColorChange], edges: list[tuple[Change, Change]]) -> None:
         self.table = table
+        self.explains_all = True
+        """Whether nothing differs after `apply`."""
         self._edges = edges
         self._entries = {int(old[1:], 16): int(new[1:], 16) for old, new, _ in table}
         self._expected: dict[int, int] = {}
 
     def apply(self, before: Pixels, after: Pixels) -> Pixels:
-        """Return the before image with new colors: those of the after image, wherever it follows the table."""
+        """Return the before image with new colors: those of the after image, where it follows the table."""
         old, new = _to_numbers(before), _to_numbers(after)
         expected, is_entry = old.copy(), np.zeros(old.shape, bool)
         for start, target in self._entries.items():
             here = old == start
             expected[here], is_entry[here] = target, True
-        differing = expected != new
         same = ~find_unequal(before, after)
-        stays = differing & (same & (_find_thick(same) | ~_find_flat(old.reshape(same.shape)))).ravel()
-        expected[stays] = new[stays]
+        stays = (expected != new) & same.ravel()
+        if stays.any():
+            stays &= (_find_thick(same) | ~_find_flat(old.reshape(same.shape))).ravel()
+            expected[stays] = new[stays]
         others = np.flatnonzero(~is_entry & (old != new))
         expected[others] = self._mix(old[others], new[others])
-        recolored = before.copy()
+        recolored = np.where((expected == new).reshape(same.shape)[..., None], after, before)
         for channel, shift in enumerate((16, 8, 0)):
-            recolored[..., channel] = (expected >> np.uint32(shift)).reshape(before.shape[:2])
+            recolored[..., channel] = (expected >> np.uint32(shift)).reshape(same.shape)
         return recolored
 
     def _mix(self, olds: Numbers, news: Numbers) -> Numbers:
@@ -205,7 +208,8 @@ def _mix(olds: Colors, news: Colors, one: Change, other: Change) -> tuple[Colors
 
 def _find_flat(colors: Numbers) -> Flags:
     """Return which pixels have the color of all their neighbors."""
-    return combine_neighbors(colors, np.minimum) == combine_neighbors(colors, np.maximum)
+    flat: Flags = combine_neighbors(colors, np.minimum) == combine_neighbors(colors, np.maximum)
+    return flat
 
 
 def _find_thick(flags: Flags) -> Flags:
@@ -244,7 +248,7 @@ def _count_colors(rows: Rows, stretches: Sequence[Stretch], width: int) -> dict[
 
 
 def _step(pixels: int) -> int:
-    """Return at which rows and columns to sample. Each sampled row starts at another column: lines are straight."""
+    """Return which rows and columns to sample. Rows start at different columns: lines are straight."""
     return math.ceil(math.sqrt(max(1, pixels / _SAMPLE)))
 
 

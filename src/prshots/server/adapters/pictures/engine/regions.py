@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +29,16 @@ class Box(NamedTuple):
     @property
     def region(self) -> Region:
         return self.left, self.top, self.right - self.left, self.bottom - self.top
+
+    @classmethod
+    def of(cls, region: Region) -> Self:
+        left, top, width, height = region
+        return cls(left, top, left + width, top + height)
+
+    def overlaps(self, other: "Box") -> bool:
+        return max(self.left, other.left) < min(self.right, other.right) and max(self.top, other.top) < min(
+            self.bottom, other.bottom
+        )
 
 
 def clear_noise(marks: npt.NDArray[np.uint8], least_sum: int) -> None:

@@ -5,7 +5,7 @@ pixels follow. Pixels that are the same before and after have no effect on the f
 """
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import takewhile
 from typing import NamedTuple
 
@@ -41,19 +41,25 @@ def find_traits(
     stretches: Sequence[Stretch],
     strengths: Strength,
     recoloring: Recoloring | None,
-    *,
-    more_than_colors: bool,
+    closeups: Sequence[Box],
 ) -> Traits:
-    """Describe the difference of two images with the same width.
+    """Describe the difference of two images with the same width, and what each close-up shows of it.
 
-    If more than colors changed, `strengths` are those that the recoloring leaves.
+    If there is a recoloring that doesn't explain all, `strengths` are what it leaves.
     """
+    more_than_colors = recoloring is not None and not recoloring.explains_all
+    hashes = _hash_boxes(rows, stretches, strengths, recoloring if more_than_colors else None)
+    moved_rows = _hash_moved_rows(rows, stretches, strengths.shape[1])
     return Traits(
-        regions=_hash_regions(rows, stretches, strengths, recoloring if more_than_colors else None),
+        regions=_digest_set(hashes.values()),
         colors=recoloring.table if recoloring else (),
         more_than_colors=more_than_colors,
-        rows=_hash_moved_rows(rows, stretches, strengths.shape[1]),
+        rows=moved_rows,
         share=round(int(np.count_nonzero(strengths)) / strengths.size, 3),
+        closeups=[
+            _digest_set(found for box, found in hashes.items() if box.overlaps(shown)) or moved_rows
+            for shown in closeups
+        ],
     )
 
 
@@ -64,14 +70,20 @@ def _digest(*parts: bytes) -> str:
 # Regions
 
 
-def _hash_regions(
+def _digest_set(hashes: Iterable[str]) -> str:
+    """Return a hash of different hashes: the same button three times on a page is the same change as once."""
+    different = sorted({*hashes})
+    return _digest("".join(different).encode()) if different else ""
+
+
+def _hash_boxes(
     rows: Rows, stretches: Sequence[Stretch], strengths: Strength, recoloring: Recoloring | None
-) -> str:
-    """Hash what differs, as a set: the same button three times on a page is the same change as once."""
+) -> dict[Box, str]:
+    """Hash what differs in each box around differing pixels."""
     bands = [band for band in _find_bands(stretches) if band.rows]
     if sum(band.rows for band in bands) * strengths.shape[1] > _MOST_HASHED:
-        return ""
-    found = set()
+        return {}
+    found = {}
     for band in bands:
         before, after = (
             read(top, top + band.rows) for read, top in zip(rows, (band.before, band.after), strict=True)
@@ -83,8 +95,9 @@ def _hash_regions(
                 mask = marks[box.slices]
                 shape = f"{mask.shape}".encode()
                 pixels = ((part[box.slices] * mask[..., None]).tobytes() for part in (before, after))
-                found.add(_digest(shape, *pixels))
-    return _digest("".join(sorted(found)).encode()) if found else ""
+                in_image = box._replace(top=box.top + band.after, bottom=box.bottom + band.after)
+                found[in_image] = _digest(shape, *pixels)
+    return found
 
 
 def _find_bands(stretches: Sequence[Stretch]) -> Iterator[_Band]:
