@@ -23,13 +23,17 @@ EVERYWHERE = {
     "redis",
 }
 BUILD = """
-import prshots.server.processes  # first, as by `python -m prshots.server.processes.worker`
-from prshots.server.wiring.{part} import build_{part}
+import asyncio, socket
 from prshots.server.processes import settings_of_child, worker
-build_{part}(settings_of_child())
+async def build():
+    worker.{build}settings_of_child(), socket.create_server(("127.0.0.1", 0)))
+asyncio.run(build())
 """
-STARTS = {"supervisor": "import prshots.server.supervise"} | {
-    part: BUILD.format(part=part) for part in ("web", "api", "delivery")
+STARTS = {
+    "supervisor": "import prshots.server.supervise",
+    "web": BUILD.format(build="_build_web("),
+    "api": BUILD.format(build="_build_api([], "),
+    "delivery": BUILD.format(build="_build_delivery("),
 }
 NOT_LOADED = {
     "supervisor": {

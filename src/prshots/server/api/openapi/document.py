@@ -27,6 +27,7 @@ from prshots.contract.replies import (
     SizedComment,
 )
 from prshots.server.api.comparisons import BAD_MERGED_AS
+from prshots.server.api.decisions import BAD_NO_BASELINE
 from prshots.server.api.fields import BAD_LIMIT, BAD_MARKER, BAD_VIEW
 from prshots.server.api.openapi.operations import (
     FAULT,
@@ -271,6 +272,7 @@ _GATE = operation(
     "gate",
     {
         "200": json_reply("Blocked without a comparison of the newest commit.", schema_of(PullGate)),
+        "400": error_reply("A parameter is invalid.", "pr_number required", BAD_NO_BASELINE),
         "429": RATE_LIMITED,
     },
     parameters=[
@@ -291,7 +293,7 @@ _SKIP = operation(
     },
     body=json_body(
         named("pr_number", "commit_sha")
-        | {"skip": {"type": "string", "minLength": 1, "pattern": "[!-~]", "description": "The reason."}}
+        | {"skip": {"type": "string", "pattern": r"[^\s\u0000]", "description": "The reason."}}
     ),
 )
 
