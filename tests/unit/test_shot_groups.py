@@ -4,7 +4,7 @@ from itertools import chain, product
 
 import numpy as np
 import pytest
-from PIL import Image, ImageDraw
+from PIL import Image, ImageDraw, ImageOps
 
 from prshots.contract.replies import GroupKind, Verdict
 from prshots.server.adapters.pictures.engine import traits
@@ -215,6 +215,25 @@ def test_a_new_theme_is_only_a_recoloring_if_the_table_gives_the_after_image() -
         assert found.traits.more_than_colors, what
         assert 0 < sum(width * height for _, _, width, height in found.regions) < 300 * 40, what
         assert found.closeups, what
+
+
+def test_a_round_photo_on_a_recolored_ground_is_no_difference_and_another_photo_is() -> None:
+    def avatar(ground: str, *, mirrored: bool = False) -> Image.Image:
+        places = np.linspace(0, 3, 24)
+        waves = [100 + 60 * np.sin(places[:, None] * speed + places) for speed in (1, 1.5, 2)]
+        photo = Image.fromarray(np.stack(waves, axis=-1).astype(np.uint8))
+        disk = Image.new("L", (96, 96))
+        ImageDraw.Draw(disk).ellipse((0, 0, 95, 95), fill=255)
+        picture = themed((ground, "#24292f", "#0969da"))
+        picture.paste(ImageOps.mirror(photo) if mirrored else photo, (200, 100), disk.resize((24, 24)))
+        return picture
+
+    for ground in ("#fff0f4", "#0d1117"):
+        same, other = (traits_of(avatar("#eef1f5"), avatar(ground, mirrored=flag)) for flag in (False, True))
+        assert same.colors, ground
+        assert other.colors, ground
+        assert not same.more_than_colors, ground
+        assert other.more_than_colors, ground
 
 
 def test_the_closeup_that_explains_a_group_is_one_that_no_other_group_shows() -> None:

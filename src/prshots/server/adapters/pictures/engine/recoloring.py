@@ -51,6 +51,8 @@ _NO_MIXTURE = 256
 _NEAR, _NEAR_SHARE = 6, 0.15
 """How far the new color may be, in levels, and as a share of the contrast: browsers draw dark
 text on bright ground bolder than bright text on dark ground."""
+_NEAR_PICTURE, _NEAR_MIXTURE = 16, 3
+"""How far the old and the new color at a picture's edge may be from the mixture, in levels."""
 _HALF_A_STROKE = 3
 """In pixels. Letters and lines are thinner than twice this."""
 
@@ -75,6 +77,7 @@ class Recoloring:
         """Whether nothing differs after `apply`."""
         self._edges = edges
         self._entries = {int(old[1:], 16): int(new[1:], 16) for old, new, _ in table}
+        self._changes = [_to_rgb(np.array(entry, np.uint32)) for entry in self._entries.items()]
         self._expected: dict[int, int] = {}
 
     def apply(self, before: Pixels, after: Pixels) -> Pixels:
@@ -91,10 +94,32 @@ class Recoloring:
             expected[stays] = new[stays]
         others = np.flatnonzero(~is_entry & (old != new))
         expected[others] = self._mix(old[others], new[others])
+        follows = (expected == new).reshape(same.shape)
+        edge = ~follows & ~same & combine_neighbors(follows & same, np.maximum)
+        edge[edge] = self._mix_picture(before[..., :3], after[..., :3], edge, follows & same)
+        expected[edge.ravel()] = new[edge.ravel()]
         recolored = np.where((expected == new).reshape(same.shape)[..., None], after, before)
         for channel, shift in enumerate((16, 8, 0)):
             recolored[..., channel] = (expected >> np.uint32(shift)).reshape(same.shape)
         return recolored
+
+    def _mix_picture(self, before: Pixels, after: Pixels, edge: Flags, stays: Flags) -> Flags:
+        """Return which pixels of the edge mix an entry with a color beside them that stays the same.
+
+        A round photo has too many colors for `_edges`.
+        """
+        (rows, columns), olds = np.nonzero(edge), before[edge].astype(np.float32)
+        change, follows = after[edge] - olds, np.zeros(len(olds), bool)
+        before, stays = np.pad(before, [(1, 1), (1, 1), (0, 0)]), np.pad(stays, 1)
+        for start, target in self._changes:
+            step = target - start
+            part = (change @ step / max(1, step @ step)).clip(0, 1)[:, None]
+            is_part = np.abs(part * step - change).max(axis=1) <= _NEAR_MIXTURE
+            for down, right in np.ndindex(3, 3):
+                beside = rows + down, columns + right
+                off = np.abs(part * start + (1 - part) * before[beside] - olds).max(axis=1)
+                follows |= is_part & stays[beside] & (off <= _NEAR_PICTURE)
+        return follows
 
     def _mix(self, olds: Numbers, news: Numbers) -> Numbers:
         """Return the new colors where they follow the table, and else the ones that the table gives."""
