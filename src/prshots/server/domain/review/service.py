@@ -51,7 +51,6 @@ class Reviews:
         images: Images,
         forge_hosts: Mapping[str, str],
         on_decided: Callable[[], None] = lambda: None,
-        clock: Callable[[], float] = time.time,
     ) -> None:
         """`forge_hosts` has the host of the forge that each login provider signs people in at."""
         self._records = records
@@ -60,7 +59,6 @@ class Reviews:
         self._images = images
         self._forge_hosts = forge_hosts
         self._on_decided = on_decided
-        self._clock = clock
 
     # Reading
 
@@ -94,7 +92,7 @@ class Reviews:
             number: [pair.key.shot for pair in found.pairs if pair.verdict is not Verdict.UNCHANGED]
             for number, found in compared.items()
         }
-        facts = await self._records.facts(project.id, differing, self._now())
+        facts = await self._records.facts(project.id, differing, int(time.time()))
         return {
             number: review_pairs(found.state, found.pairs, project.reviewed, facts[number])
             for number, found in compared.items()
@@ -136,7 +134,7 @@ class Reviews:
 
         The gate passes for this project, unless another run has compared screenshots of the commit.
         """
-        takes_part = await self._records.skip(project.id, pr_number, commit_sha.lower(), self._now())
+        takes_part = await self._records.skip(project.id, pr_number, commit_sha.lower(), int(time.time()))
         self._on_decided()
         skipped = replace(SKIPPED, words=message("skipped", reason=reason))
         own = await self._of_commit(project, pr_number, commit_sha) or skipped
@@ -204,7 +202,7 @@ class Reviews:
 
     async def record(self, project: Project, pr_number: int, decision: NewDecision) -> Decided:
         """Record a decision that needs no person: a rejection. Raises ConflictError, RecordsError."""
-        if not await self._records.decide(project.id, pr_number, decision, self._now()):
+        if not await self._records.decide(project.id, pr_number, decision, int(time.time())):
             raise ConflictError(CHANGED)
         self._on_decided()
         reviewed = await self.newest(project, pr_number)
@@ -233,6 +231,3 @@ class Reviews:
         statuses = await self._statuses(project, request.pr_number, reviewed, request.commit_sha)
         reviewed = replace(reviewed, gate=replace(reviewed.gate, statuses=statuses))
         return reply(project, stored, reviewed, self._images, with_urls)
-
-    def _now(self) -> int:
-        return int(self._clock())
