@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from prshots.client.ci import Job
 from prshots.client.description import clean_description
-from prshots.client.forks import with_fork_advice
+from prshots.client.job_forge import with_fork_advice
 from prshots.client.post_comment import Composer, post
 from prshots.client.service import Client
 from prshots.contract.comments import View

@@ -17,8 +17,7 @@ from PIL.PngImagePlugin import PngImageFile
 from PIL.WebPImagePlugin import WebPImageFile
 
 from prshots.contract.errors import DamagedPictureError, PictureError, PictureTooLargeError
-from prshots.contract.formats import BY_EXT, LEADING_BYTES, format_of
-from prshots.contract.image_parts import png_chunks
+from prshots.contract.formats import BY_EXT, LEADING_BYTES, format_of, png_chunks
 from prshots.contract.image_structure import check_structure
 
 MAX_PIXELS = {"png": 40_000_000, "jpg": 40_000_000, "webp": 20_000_000}

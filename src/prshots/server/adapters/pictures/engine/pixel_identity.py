@@ -5,8 +5,7 @@ import struct
 
 from PIL import Image
 
-from prshots.contract.formats import BY_EXT, LEADING_BYTES, format_of, orientation_of
-from prshots.contract.image_parts import webp_chunks
+from prshots.contract.formats import BY_EXT, LEADING_BYTES, format_of, orientation_of, webp_chunks
 from prshots.server.adapters.pictures.engine import decoding
 
 _HIDDEN = [255] + [0] * 255
