@@ -5,9 +5,8 @@ from collections.abc import Iterable, Sequence
 from prshots.contract.natural_order import shot_key
 from prshots.contract.replies import ComparedShot, Verdict
 from prshots.contract.sizes import pluralize
-from prshots.server.domain.comments.comment_shots import CommentShot
 from prshots.server.domain.comments.markup import code, visible
-from prshots.server.domain.comments.tables import CommentImage, Tables
+from prshots.server.domain.comments.tables import CommentImage, CommentShot, Tables
 
 _LONGEST_REASON = 200
 _SHORT_SHA = 7

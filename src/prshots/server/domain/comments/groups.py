@@ -19,7 +19,6 @@ from prshots.contract.replies import (
     ShotGroup,
     Verdict,
 )
-from prshots.server.domain.comments.comment_shots import FOLDED_ABOVE, CommentShot
 from prshots.server.domain.comments.compared_shots import (
     WITH_IMAGES,
     show_compared,
@@ -28,7 +27,7 @@ from prshots.server.domain.comments.compared_shots import (
 from prshots.server.domain.comments.frame import Frame
 from prshots.server.domain.comments.layout import close_up_height, picture_width
 from prshots.server.domain.comments.markup import link, name_as_code, size
-from prshots.server.domain.comments.tables import TABLES, CommentImage
+from prshots.server.domain.comments.tables import FOLDED_ABOVE, TABLES, CommentImage, CommentShot
 from prshots.server.domain.images.markdown import alternative_text
 
 MAX_PICTURES = 12

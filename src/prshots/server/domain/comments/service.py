@@ -8,9 +8,9 @@ from prshots.contract.replies import Comparison, ReviewState, SizedComment
 from prshots.server.domain.comments import listing
 from prshots.server.domain.comments.compared_shots import WITH_IMAGES
 from prshots.server.domain.comments.frame import Frame
-from prshots.server.domain.comments.noise_lines import Ends
 from prshots.server.domain.comments.views import (
     NO_SHOTS,
+    Ends,
     Latest,
     LatestShot,
     changes_view,
