@@ -27,14 +27,12 @@ from prshots.server.adapters.sql.database.database import Database
 from prshots.server.adapters.sql.database.prepared import Prepared
 from prshots.server.adapters.sql.database.row_locks import lock_pull, lock_pulls_of
 from prshots.server.adapters.sql.database.schema import baselines, images, pulls, staged, upload_keys
-from prshots.server.adapters.sql.images.arriving_images import ArrivingImages
+from prshots.server.adapters.sql.images.arriving_images import FIND_REPLY, ArrivingImages, keep_replies
 from prshots.server.adapters.sql.images.due import due_in, projects_with_due, some_due
-from prshots.server.adapters.sql.images.kept_replies import FIND, keep_replies
 from prshots.server.adapters.sql.images.marks import mark_some, schedule_images
 from prshots.server.adapters.sql.images.references import add_references
 from prshots.server.adapters.sql.images.totals import count_closed, count_removed
-from prshots.server.adapters.sql.outbox.causes import mark_due
-from prshots.server.adapters.sql.outbox.webhook_causes import note_event
+from prshots.server.adapters.sql.outbox.causes import mark_due, note_event
 from prshots.server.adapters.sql.review.share_links import end_share_links
 from prshots.server.bounded_cache import BoundedCache
 from prshots.server.domain.audit.models import Action
@@ -149,7 +147,7 @@ class SqlImages:
         await self._database.write(lambda connection: keep_replies(connection, [kept]))
 
     async def kept_reply(self, project_id: str, key: str, since: int) -> dict[str, str | int] | None:
-        row = await self._database.look_up(FIND, project_id=project_id, key=key)
+        row = await self._database.look_up(FIND_REPLY, project_id=project_id, key=key)
         return json.loads(row[0]) if row and row[1] > since else None
 
     async def discard_kept_replies(self, until: int, limit: int) -> int:

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, text
 from prshots.contract.errors import QUOTA_REACHED, QuotaReachedError
 from prshots.server.adapters.sql.database.prepared import Prepared
 from prshots.server.adapters.sql.database.row_locks import lock_organizations
-from prshots.server.adapters.sql.outbox.webhook_causes import note_event
+from prshots.server.adapters.sql.outbox.causes import note_event
 from prshots.server.domain.images.models import Image
 from prshots.server.domain.storage.models import Limit, Limits, Scope, is_nearly_full
 from prshots.server.domain.webhooks.models import Event
