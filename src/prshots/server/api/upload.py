@@ -180,6 +180,15 @@ def count_results(take_upload: Handler) -> Handler:
     return upload
 
 
+def get_or_post(path: str, get: Handler, post: Handler) -> Route:
+    """Handle both methods in one route. Any other method then gets a 405 that lists both."""
+
+    async def handle(request: Request) -> JSONResponse:
+        return await (post if request.method == "POST" else get)(request)
+
+    return Route(path, handle, methods=["GET", "POST"])
+
+
 async def read_or_discard(request: Request, reading: Coroutine[Any, Any, T], *, incomplete: str) -> T:
     """Read an upload's body. On an error, discard the rest of the body before the reply is sent."""
     try:
@@ -207,10 +216,6 @@ def staging_routes(services: PublicServices, slots: BodySlots, max_image_bytes: 
         found = await staging.list_staged(access, place.branch, repository)
         return JSONResponse(StagedList(place.branch, found))
 
-    async def stage_or_list(request: Request) -> JSONResponse:
-        """Handle both methods in one route. Any other method then gets a 405 that lists both."""
-        return await (stage if request.method == "POST" else list_staged)(request)
-
     async def move(request: Request) -> JSONResponse:
         access, body = await read_authorized_json(request, accounts, slots)
         place, pr_number = place_of(body), pr_number_from_json(body.get("pr_number"))
@@ -219,6 +224,6 @@ def staging_routes(services: PublicServices, slots: BodySlots, max_image_bytes: 
         return JSONResponse(await staging.move(access, place, pr_number, from_fork=from_fork))
 
     return [
-        Route("/v1/staged", stage_or_list, methods=["GET", "POST"]),
+        get_or_post("/v1/staged", list_staged, stage),
         Route("/v1/staged/move", move, methods=["POST"]),
     ]
