@@ -19,16 +19,18 @@ from prshots.contract.replies import (
     Verdict,
 )
 from prshots.contract.sizes import pluralize
-from prshots.server.domain.comments.compared_shots import (
-    WITH_IMAGES,
-    commit_as_code,
-    short_sha,
-    show_compared,
-    sort_by_importance,
-)
 from prshots.server.domain.comments.fitting import GroupPictures, ShotImages, fit_comment
 from prshots.server.domain.comments.frame import LINK_SHARE, Frame
-from prshots.server.domain.comments.groups import find_decided, list_groups, show_groups
+from prshots.server.domain.comments.groups import (
+    WITH_IMAGES,
+    commit_as_code,
+    find_decided,
+    list_groups,
+    short_sha,
+    show_compared,
+    show_groups,
+    sort_by_importance,
+)
 from prshots.server.domain.comments.layout import picture_width
 from prshots.server.domain.comments.markup import (
     code,
