@@ -67,7 +67,11 @@ class Receivers:
         return encrypt(WebhookSecret(webhook_id), plain, self._keys.ring()), plain
 
     def write(self, wanted: Format, message: Mapping[str, object]) -> str:
-        return write_message(wanted, message)
+        # In Slack's and Teams' messages, names are in elements whose text is shown as it is: without markup,
+        # links or mentions.
+        if wanted is Format.SLACK:
+            return json.dumps(_for_slack(message))
+        return json.dumps(_for_teams(message) if wanted is Format.TEAMS else message)
 
     async def check(self, url: str) -> None:
         host, shown, scheme = _parse(url)
@@ -213,17 +217,6 @@ def _receipt(status: int, reply: str) -> Receipt:
     else:
         error = f"the receiver answered {status}"
     return Receipt(status, reply, error, is_gone=status == GONE)
-
-
-def write_message(wanted: Format, message: Mapping[str, Any]) -> str:
-    """Write a message in the receiver's format.
-
-    In Slack's and Teams' messages, names are in elements whose text is shown as it is: without markup, links
-    or mentions.
-    """
-    if wanted is Format.SLACK:
-        return json.dumps(_for_slack(message))
-    return json.dumps(_for_teams(message) if wanted is Format.TEAMS else message)
 
 
 def _for_slack(message: Mapping[str, Any]) -> dict[str, object]:
