@@ -1,7 +1,4 @@
-"""Close a pull request: expire its screenshots, and leave no broken image in its comment and description.
-
-Agents and people paste screenshots into descriptions.
-"""
+"""Close a pull request: expire its screenshots, and leave no broken image in its comment and description."""
 
 import re
 import time
@@ -28,7 +25,6 @@ from prshots.forges.sticky_comment import Posted, PostOutcome, has_marker
 CONCURRENT_PURGES = 8
 PURGE_SECONDS = 60.0
 """How long all purges together may take."""
-
 
 MAX_IMAGES = 50
 """How many addresses to request. Others stay as they are."""
@@ -140,7 +136,7 @@ def replace_images(text: str, deleted: Collection[str]) -> str:
 
 
 def clean_description(forge: Forge, pr_number: int) -> tuple[int, str]:
-    """Replace deleted images. Return how many, and why it couldn't."""
+    """Replace deleted images, which agents and people paste there. Return how many, and why it couldn't."""
     try:
         if not (deleted := _find_deleted(find_images(forge.description(pr_number))[:MAX_IMAGES])):
             return 0, ""

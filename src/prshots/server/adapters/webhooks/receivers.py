@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from prshots.server.adapters.forges.public_addresses import PublicTransport
     from prshots.server.config.values import Networks
-    from prshots.server.domain.webhooks.models import Format, Webhook
+    from prshots.server.domain.webhooks.models import Webhook
     from prshots.server.links import KeySource
 
 CONNECT_SECONDS, CHECK_SECONDS = 5.0, 5.0
@@ -42,7 +42,6 @@ MAX_URL = 2000
 SECRET_BYTES = 32
 PREFIX = "whsec_"
 GONE = 410
-
 
 LONGEST_NAME = 100
 

@@ -141,7 +141,7 @@ class DecodedPicture:
 
 
 def identify(data: bytes) -> bytes:
-    """Return the identity of an image's pixels, in hexadecimal digits. Raises PictureError."""
+    """Return the identity of pixels, whatever their encoding, in hexadecimal digits. Raises PictureError."""
     return DecodedPicture(data).pixels.encode()
 
 

@@ -189,7 +189,7 @@ class ArrivingImages:
 
 
 def keep_replies(connection: Connection, replies: Iterable[KeptReply]) -> list[KeptReply]:
-    """Keep these replies. Return those whose key already has one.
+    """Keep these replies for repeated uploads. Return those whose `Idempotency-Key` already has one.
 
     Locks the keys in their order, before any other row.
     """

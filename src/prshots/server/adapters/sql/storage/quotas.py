@@ -21,8 +21,6 @@ from prshots.server.domain.webhooks.models import Event
 _TABLES: dict[Scope, sa.Table] = {"organization": organizations, "project": projects}
 _WITH_TOTALS = projects.outerjoin(project_totals, project_totals.c.project_id == projects.c.id)
 _SUMS = [sa.func.coalesce(sa.func.sum(project_totals.c[name]), 0).label(name) for name in ("images", "bytes")]
-
-
 _STORED: dict[Scope, Prepared] = {
     "project": Prepared(sa.text("SELECT coalesce(sum(bytes), 0) FROM project_totals WHERE project_id = :id")),
     "organization": Prepared(
