@@ -8,8 +8,7 @@ from dataclasses import replace
 import pytest
 
 from prshots.contract.errors import ConflictError, ForbiddenError, NotFoundError
-from prshots.server.domain.audit.acting import act_as
-from prshots.server.domain.audit.models import ActorKind, AuditFilter
+from prshots.server.domain.audit.models import ActorKind, AuditFilter, act_as
 from prshots.server.domain.people.models import Group, Invitation, InvitationLink, Session, User
 from prshots.server.domain.projects.models import Organization, Project, Role
 from prshots.server.domain.review.models import ShareLink

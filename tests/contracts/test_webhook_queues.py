@@ -9,7 +9,7 @@ import pytest
 
 from prshots.contract.errors import ConflictError, NotFoundError
 from prshots.server.adapters.forges.token_encryption import decrypt, encrypt, encrypt_again
-from prshots.server.adapters.sql.outbox.webhook_causes import note_event
+from prshots.server.adapters.sql.outbox.causes import note_event
 from prshots.server.domain.audit.models import AuditFilter
 from prshots.server.domain.projects.models import LOCAL_ORGANIZATION
 from prshots.server.domain.webhooks.models import (

@@ -37,8 +37,8 @@ from prshots.server.adapters.sql.database.database import Database
 from prshots.server.adapters.sql.outbox.connections import SqlConnections
 from prshots.server.adapters.tls import tls_context
 from prshots.server.config.settings import Settings, load_settings
-from prshots.server.doctor import State, connections
-from prshots.server.doctor.connections import check_app, check_connections
+from prshots.server.doctor import State, examination
+from prshots.server.doctor.examination import check_app, check_connections
 from prshots.server.domain.outbox.models import Connection
 from prshots.server.wiring.forges import open_forges
 from support.forges.bitbucket_look_alike import BitbucketLookAlike
@@ -539,7 +539,7 @@ class TestDoctor:
             (shop.data_dir / "signing-keys").write_text(f"k4:{'d' * 64}\n")
         ring = wiring.existing_keys(settings).ring()
         assert [line.rpartition(": ")[2] for line in await report()] == ["enter the token again"] * 2
-        monkeypatch.setattr(connections, "MOST", 1)
+        monkeypatch.setattr(examination, "MAX_CONNECTIONS", 1)
         assert (await report())[-1] == "warning only 1 of 2 connections were checked"
 
     async def test_asks_github_about_the_app(self, shop: Service, github: GitHubLookAlike) -> None:

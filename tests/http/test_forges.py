@@ -8,8 +8,8 @@ import pytest
 from prshots.contract.errors import ForgeError, ForgeRefusedError, NotFoundError
 from prshots.forges.gitlab import GitLab
 from prshots.forges.sticky_comment import PostOutcome, keep_current
-from prshots.server.domain.comments import listing
 from prshots.server.domain.comments.frame import Frame
+from prshots.server.domain.comments.service import DEFAULT_LIMIT, all_view
 from support.comment_entries import listed_image, url_of
 from support.forges.forge_fixtures import says, short_pauses  # noqa: F401 - short_pauses is a fixture of every test here
 from support.forges.forge_places import GitHubAsTheOthers, Place, place_on_each_forge  # noqa: F401 - a fixture
@@ -30,8 +30,8 @@ def _text(place: Place, *names: str) -> str:
         listed_image(name, "1280x800", "0123456789", ELSEWHERE) for name in names or ("checkout/cart",)
     ]
     marker = place.forge.marker_style
-    frame = Frame(place.pr_number, "https://prshots.example.com", listing.DEFAULT_LIMIT, marker)
-    return listing.comment(frame, len(entries), entries, url_of).markdown
+    frame = Frame(place.pr_number, "https://prshots.example.com", DEFAULT_LIMIT, marker)
+    return all_view(frame, len(entries), entries, url_of).markdown
 
 
 def test_a_comment_is_created_listed_updated_and_deleted(place: Place, text: str) -> None:

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from prshots.client.ci import Job
-from prshots.client.forks import with_fork_advice
-from prshots.client.job_forge import forge_of
+from prshots.client.job_forge import forge_of, with_fork_advice
 from prshots.contract.errors import ForgeError, ForgeRefusedError, InvalidInputError
 from prshots.contract.forge_kinds import ForgeKind
 from prshots.forges.github import GitHub

@@ -155,8 +155,7 @@ class Service:
 
         This skips the two commands, which take two seconds: nearly every test starts here.
         """
-        from prshots.server.domain.audit.acting import act_as
-        from prshots.server.domain.audit.models import ActorKind
+        from prshots.server.domain.audit.models import ActorKind, act_as
         from prshots.server.wiring import open_accounts
 
         settings = self.parsed_settings

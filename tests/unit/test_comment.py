@@ -14,8 +14,8 @@ from prshots.contract.comments import MAX_COMMENT_BYTES, MIN_COMMENT_BYTES, Mark
 from prshots.contract.limits import Policy
 from prshots.contract.replies import SizedComment
 from prshots.server.domain.comments.frame import Frame
-from prshots.server.domain.comments.listing import DEFAULT_LIMIT, MAX_LISTED, comment, deleted_comment
 from prshots.server.domain.comments.markup import plain_or_code
+from prshots.server.domain.comments.service import DEFAULT_LIMIT, MAX_LISTED, all_view, deleted_comment
 from prshots.server.domain.images.markdown import image_markdown
 from prshots.server.domain.images.models import ListedImage
 from prshots.server.domain.projects.models import Project
@@ -47,7 +47,7 @@ def comment_on(shots: Sequence[ListedImage]) -> str:
 def sized(
     shots: Sequence[ListedImage], limit: int, marker: Marker = Marker.HTML, dashboard: str = DASHBOARD
 ) -> SizedComment:
-    return comment(Frame(7, dashboard, limit, marker), len(shots), shots[-MAX_LISTED:], url_of)
+    return all_view(Frame(7, dashboard, limit, marker), len(shots), shots[-MAX_LISTED:], url_of)
 
 
 def plural(noun: str, count: int) -> str:
@@ -345,7 +345,7 @@ def test_images_beyond_max_listed_do_not_change_the_comment(url):
     shots = [listed_image("n", "1x1", "0123456", url)] * 5000
     for limit in (MIN_COMMENT_BYTES, MAX_COMMENT_BYTES):
         text = sized(shots, limit)
-        assert text == comment(Frame(7, DASHBOARD, limit, Marker.HTML), 5000, shots, url_of)
+        assert text == all_view(Frame(7, DASHBOARD, limit, Marker.HTML), 5000, shots, url_of)
         assert text.listed < MAX_LISTED
 
 

@@ -1,7 +1,6 @@
 """Whose message is sent next."""
 
 import asyncio
-import time
 from collections.abc import Collection
 
 from prshots.server.domain.outbox.delivery_loop import DeliveryLoop
@@ -34,7 +33,6 @@ async def test_organizations_with_slow_receivers_leave_slots_to_others() -> None
         count_waiting=count_waiting,
         on_waiting=lambda _: None,
         woken=asyncio.Event(),
-        clock=time.time,
     )
     loop._used.add("slow", 30)
     await loop._send_due()

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from prshots.client.description import find_images, replace_images
+from prshots.client.expire import find_images, replace_images
 from support.vectors import cases
 
 

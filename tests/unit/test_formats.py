@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from PIL import ExifTags, Image, ImageOps
 
 from prshots.contract.formats import BY_EXT, LEADING_BYTES, format_of, pixel_size
-from prshots.server.adapters.pictures.engine.pixel_identity import DecodedPicture
+from prshots.server.adapters.pictures.engine.decoding import DecodedPicture
 from support.nasty_pictures import encoded
 from support.vectors import cases
 

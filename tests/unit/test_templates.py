@@ -23,7 +23,7 @@ from prshots.forges.bitbucket import Bitbucket
 from prshots.forges.github import GitHub
 from prshots.forges.gitlab import GitLab
 from prshots.server.domain.comments.frame import Frame
-from prshots.server.domain.comments.listing import MAX_LISTED, comment
+from prshots.server.domain.comments.service import MAX_LISTED, all_view
 from support.comment_entries import listed_image, url_of
 from support.vectors import cases
 
@@ -57,7 +57,7 @@ class CommentsOnly:
             listed_image(name, "1280x800", f"{number:040x}", URL) for number, name in enumerate(self.names)
         ]
         frame = Frame(pr_number, DASHBOARD, limit, marker)
-        return comment(frame, len(entries), entries[-MAX_LISTED:], url_of)
+        return all_view(frame, len(entries), entries[-MAX_LISTED:], url_of)
 
 
 def composer(names: Sequence[str], template: str = "") -> Composer:

@@ -20,7 +20,6 @@ from prshots.cli import (
     expire,
     gate,
     keys,
-    login_link,
     mcp,
     migrate,
     move,
@@ -72,7 +71,7 @@ client()(review.review)
 client()(mcp.mcp)
 server()(serve.serve)
 server()(sweep.sweep)
-server()(login_link.login_link)
+server()(serve.login_link)
 server()(doctor.doctor)
 server()(check.check)
 server()(audit.audit)

@@ -75,8 +75,7 @@ def settings_from(config: Path | None, component: str = "command") -> "Settings"
     import structlog
 
     from prshots.server.config.settings import ignored_variables, load_settings
-    from prshots.server.domain.audit.acting import act_as
-    from prshots.server.domain.audit.models import ActorKind
+    from prshots.server.domain.audit.models import ActorKind, act_as
     from prshots.server.observability.logs import configure_logs
 
     with settings_errors_as_input_errors():

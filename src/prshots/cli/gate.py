@@ -87,8 +87,8 @@ def _report(
 ) -> bool:
     """Print the gate, and set the commit's statuses. Return whether the project's own gate has passed."""
     from prshots.client.ci.checkout import full_commit
-    from prshots.client.forks import with_fork_advice
     from prshots.client.gate import describe, is_about, set_statuses
+    from prshots.client.job_forge import with_fork_advice
 
     gate, is_set = ask(), False
     commit = options.commit(commit or ("" if job.ci else gate.commit_sha), job)

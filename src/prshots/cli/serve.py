@@ -1,4 +1,4 @@
-"""`prshots serve`: run the service."""
+"""`prshots serve`: run the service. `prshots login-link`: sign in to it without a login provider."""
 
 import os
 import shlex
@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from prshots import __version__
-from prshots.cli.common import ConfigOption, say, settings_errors_as_input_errors, settings_from
-from prshots.cli.login_link import new_link
+from prshots.cli.common import ConfigOption, run_with, say, settings_errors_as_input_errors, settings_from
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -165,3 +164,16 @@ def _own_command() -> str:
     # The virtual environment may only be active in this terminal, so use the program's path.
     here = Path.cwd()
     return shlex.quote(str(program.relative_to(here) if program.is_relative_to(here) else program))
+
+
+def login_link(config: ConfigOption = None) -> None:
+    """Print a link that signs you in to the dashboard. It works once, within 10 minutes."""
+    print(new_link(settings_from(config)))
+    say("Open it in a browser within 10 minutes. It works once and signs you in as the operator.")
+
+
+def new_link(settings: "Settings") -> str:
+    from prshots.server.wiring.sign_in import open_sign_in
+
+    code = run_with(open_sign_in(settings), lambda signin: signin.make_link())
+    return f"{settings.web_url}/sign-in#{code}"  # after the #, so it reaches no server and no log

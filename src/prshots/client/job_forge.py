@@ -1,16 +1,34 @@
-"""The forge of a job."""
+"""The forge of a job. Jobs of pull requests from forks get no secrets and only a read-only token."""
 
 from urllib.parse import urlsplit
 
 from prshots.client.ci import Job
-from prshots.client.forks import fork_advice
 from prshots.contract.addresses import is_loopback
-from prshots.contract.errors import InvalidInputError
+from prshots.contract.errors import ForgeError, ForgeRefusedError, InvalidInputError
 from prshots.contract.forge_kinds import ForgeKind
 from prshots.contract.statements import called, message
 from prshots.forges import FORGES, Forge
 from prshots.forges.forge_addresses import kind_of_public_api
 from prshots.forges.sender import OnWait, ignore_wait
+
+_FROM_A_FORK = {
+    ForgeKind.GITHUB: (
+        "Post from a second workflow, `on: workflow_run`, with this workflow's screenshots as an artifact. "
+        "If your forks get secrets, use a bot's token in PRSHOTS_FORGE_TOKEN. `on: pull_request_target` has "
+        "a token that may write, but is dangerous: if the job runs the fork's code, that code has the token"
+    ),
+    ForgeKind.GITLAB: (
+        "A member can run the merge request's pipeline in this project, where it gets the variables. "
+        "Review the code first"
+    ),
+    ForgeKind.GITEA: (
+        "Post with a bot's token in PRSHOTS_FORGE_TOKEN, from a job that does not run the fork's code: "
+        "that code would have the token too"
+    ),
+    ForgeKind.BITBUCKET: (
+        "Run the pipeline manually in this repository: the fork's pipeline has none of its variables"
+    ),
+}
 
 
 def forge_of(job: Job, on_wait: OnWait = ignore_wait) -> Forge:
@@ -49,3 +67,18 @@ def why_no_token(job: Job) -> str:
     if job.is_forge_guessed and kind_of_public_api(job.forge_api) is not job.forge:
         return message("no_token_for_guess", host=parts.netloc, api=job.forge_api)
     return ""
+
+
+def with_fork_advice(error: ForgeRefusedError, job: Job) -> ForgeError:
+    """Return the error, with advice if the pull request comes from a fork."""
+    if not (words := fork_advice(job)):
+        return error
+    return ForgeError(f"{words} ({error})")
+
+
+def fork_advice(job: Job) -> str:
+    """Return advice, or "" if the pull request doesn't come from a fork."""
+    if not job.from_fork or job.forge is None:
+        return ""
+    markdown = "Without --post, `prshots comment` prints the markdown, for the job summary"
+    return message("from_a_fork", advice=f"{_FROM_A_FORK[job.forge]}. {markdown}")

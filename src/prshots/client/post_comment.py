@@ -6,7 +6,7 @@ from functools import partial
 from urllib.parse import urlsplit
 
 from prshots.client.ci import Job
-from prshots.client.forks import with_fork_advice
+from prshots.client.job_forge import with_fork_advice
 from prshots.client.service import Client
 from prshots.client.templates import Template
 from prshots.contract.addresses import is_public

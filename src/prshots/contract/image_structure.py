@@ -7,12 +7,13 @@ browsers, and low enough to decode in seconds.
 from collections.abc import Iterator
 
 from prshots.contract.errors import PictureTooLargeError, UnsupportedPictureError
-from prshots.contract.formats import LEADING_BYTES, format_of
-from prshots.contract.image_parts import (
+from prshots.contract.formats import (
     END_OF_IMAGE,
     FRAMES,
+    LEADING_BYTES,
     LENGTH_BYTES,
     START_OF_SCAN,
+    format_of,
     jpeg_segments,
     png_chunks,
     webp_chunks,

@@ -26,10 +26,9 @@ from prshots.server.api.keyless import keyless_routes
 from prshots.server.api.put_urls import put_url_routes
 from prshots.server.api.request_body import BodySlots, bearer, json_object, only_value, read_authorized_json
 from prshots.server.api.services import PublicServices
-from prshots.server.api.staging import staging_routes
-from prshots.server.api.upload import upload_routes
+from prshots.server.api.upload import staging_routes, upload_routes
 from prshots.server.config.values import Networks
-from prshots.server.domain.audit.acting import act_from
+from prshots.server.domain.audit.models import act_from
 from prshots.server.domain.images.models import Description
 from prshots.server.domain.projects.models import MAX_ADDRESS, check_repository
 from prshots.server.http.client_address import client_address

@@ -27,7 +27,7 @@ from prshots.contract.replies import (
 from prshots.server.api import fields
 from prshots.server.api.request_body import BodySlots, bearer, only_value, read_authorized_json
 from prshots.server.api.services import PublicServices
-from prshots.server.api.upload import count_against_limit
+from prshots.server.api.upload import count_against_limit, get_or_post
 from prshots.server.domain.comparison.models import ComparisonRequest
 from prshots.server.domain.images import checks
 from prshots.server.domain.images.models import ShotKey
@@ -65,11 +65,7 @@ def comparison_routes(services: PublicServices, slots: BodySlots) -> list[Route]
             raise NotFoundError("not found")
         return JSONResponse(found)
 
-    async def compare_or_latest(request: Request) -> JSONResponse:
-        """Handle both methods in one route. Any other method then gets a 405 that lists both."""
-        return await (compare if request.method == "POST" else latest)(request)
-
-    return [Route("/v1/compare", compare_or_latest, methods=["GET", "POST"])]
+    return [get_or_post("/v1/compare", latest, compare)]
 
 
 def known_upload_route(services: PublicServices, slots: BodySlots) -> Route:

@@ -14,7 +14,7 @@ from prshots.contract.replies import Pin
 from prshots.server.api import fields
 from prshots.server.api.request_body import BodySlots, bearer, only_value, read_authorized_json
 from prshots.server.api.services import PublicServices
-from prshots.server.api.upload import count_against_limit
+from prshots.server.api.upload import count_against_limit, get_or_post
 from prshots.server.domain.comparison.models import PairKey
 from prshots.server.domain.images import checks
 from prshots.server.domain.review.models import Decision, NewDecision
@@ -73,10 +73,7 @@ def gate_route(services: PublicServices, slots: BodySlots) -> Route:
         await count_against_limit(request, services.counter, access.project, LimitPolicy.REJECT)
         return JSONResponse(await services.reviews.skip(access.project, pr_number, commit_sha, reason))
 
-    async def read_or_skip(request: Request) -> JSONResponse:
-        return await (skip if request.method == "POST" else read)(request)
-
-    return Route("/v1/gate", read_or_skip, methods=["GET", "POST"])
+    return get_or_post("/v1/gate", read, skip)
 
 
 def read_decision(

@@ -9,8 +9,7 @@ from starlette.routing import Route
 
 from prshots.contract.errors import ForbiddenError, InvalidInputError, SignInRefusedError
 from prshots.server.api.request_body import STRANGER_SECONDS, json_object
-from prshots.server.domain.audit.acting import act_as
-from prshots.server.domain.audit.models import ActorKind
+from prshots.server.domain.audit.models import ActorKind, act_as
 from prshots.server.domain.people.login_flow import is_secret, new_secret
 from prshots.server.domain.people.models import User
 from prshots.server.domain.people.sign_in import SESSION_SECONDS, STATE_SECONDS, SignIn

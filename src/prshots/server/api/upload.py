@@ -1,4 +1,4 @@
-"""`POST /v1/upload` and `POST /v1/baseline`: reads the form within its limits, and stores the image."""
+"""`/v1/upload`, `/v1/baseline` and `/v1/staged`: reads the form within its limits, and stores the image."""
 
 import contextlib
 import hashlib
@@ -15,9 +15,24 @@ from starlette.routing import Route
 from prshots.contract import errors
 from prshots.contract.limits import COMMIT_SHA, FULL_COMMIT_SHA
 from prshots.contract.rate_limits import CALLS_PER_MINUTE, LimitPolicy, RateLimit
-from prshots.contract.replies import Uploaded
-from prshots.server.api.fields import branch_of, pr_number_from_text, read_upload
-from prshots.server.api.request_body import BodySlots, bearer, declared_length, read_in_time
+from prshots.contract.replies import StagedList, Uploaded
+from prshots.server.api.fields import (
+    branch_of,
+    flag_of,
+    place_of,
+    pr_number_from_json,
+    pr_number_from_text,
+    read_upload,
+)
+from prshots.server.api.request_body import (
+    BodySlots,
+    bearer,
+    declared_length,
+    only_value,
+    read_authorized_json,
+    read_in_time,
+    require_storable,
+)
 from prshots.server.api.services import PublicServices
 from prshots.server.api.upload_form import UploadForm, read_upload_form
 from prshots.server.domain.images.ports import RateCounter
@@ -165,6 +180,15 @@ def count_results(take_upload: Handler) -> Handler:
     return upload
 
 
+def get_or_post(path: str, get: Handler, post: Handler) -> Route:
+    """Handle both methods in one route. Any other method then gets a 405 that lists both."""
+
+    async def handle(request: Request) -> JSONResponse:
+        return await (post if request.method == "POST" else get)(request)
+
+    return Route(path, handle, methods=["GET", "POST"])
+
+
 async def read_or_discard(request: Request, reading: Coroutine[Any, Any, T], *, incomplete: str) -> T:
     """Read an upload's body. On an error, discard the rest of the body before the reply is sent."""
     try:
@@ -172,3 +196,34 @@ async def read_or_discard(request: Request, reading: Coroutine[Any, Any, T], *, 
     except (errors.InvalidInputError, errors.PayloadTooLargeError):
         await discard_body(request.scope, REFUSED_SECONDS)
         raise
+
+
+def staging_routes(services: PublicServices, slots: BodySlots, max_image_bytes: int) -> list[Route]:
+    accounts, staging = services.accounts, services.staging
+
+    def check_staged(access: Access, form: UploadForm) -> Store:
+        place, upload = read_upload(form, place_of, COMMIT_SHA, max_image_bytes)
+        access.require_branch(place.branch, "stage images")
+        return partial(staging.store_upload, access.project, place, upload)
+
+    stage = make_upload_handler(check_staged, services, slots, max_image_bytes)
+
+    async def list_staged(request: Request) -> JSONResponse:
+        access, query = await accounts.authenticate(bearer(request)), request.query_params
+        given = require_storable({name: only_value(query, name) for name in ("branch", "repository")})
+        place = place_of(given)
+        repository = place.repository if "repository" in query else None
+        found = await staging.list_staged(access, place.branch, repository)
+        return JSONResponse(StagedList(place.branch, found))
+
+    async def move(request: Request) -> JSONResponse:
+        access, body = await read_authorized_json(request, accounts, slots)
+        place, pr_number = place_of(body), pr_number_from_json(body.get("pr_number"))
+        # `from_fork` has no default, so a caller who omits it can't move anything.
+        from_fork = flag_of(body, "from_fork")
+        return JSONResponse(await staging.move(access, place, pr_number, from_fork=from_fork))
+
+    return [
+        get_or_post("/v1/staged", list_staged, stage),
+        Route("/v1/staged/move", move, methods=["POST"]),
+    ]

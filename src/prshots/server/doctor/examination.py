@@ -10,6 +10,7 @@ import struct
 import time
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -21,17 +22,24 @@ from prshots.contract.object_names import origin_key
 from prshots.contract.redaction import redact
 from prshots.contract.sizes import readable_size
 from prshots.server import wiring
+from prshots.server.adapters.forges.forge_opener import CHECKS
+from prshots.server.adapters.keys import FixedKeys
+from prshots.server.adapters.sql.outbox.connections import SqlConnections
 from prshots.server.config.settings import PREFIX, Settings, load_settings
 from prshots.server.config.values import is_this_machine
 from prshots.server.doctor import DoctorFinding, check_clock, ok, problem, warning
-from prshots.server.doctor.connections import check_app, check_connections
 from prshots.server.doctor.engines import Engines
 from prshots.server.doctor.fetch import REQUEST_SECONDS, FetchError, Response, fetch
+from prshots.server.domain.outbox.models import Connection
 from prshots.server.links import KeyRing
+from prshots.server.wiring.forges import github_app, open_forges
 from prshots.server.wiring.sign_in import allow_list
 
 CHECK_SECONDS = 30.0
 """The limit for a whole check. Each of its requests has its own, shorter timeout."""
+
+MAX_CONNECTIONS = 40
+"""How many connections to check. If most forges answer, that takes less time than the doctor allows."""
 
 Check = Callable[[], Awaitable[list[DoctorFinding]]]
 
@@ -318,3 +326,39 @@ def _json(response: Response) -> dict[str, object]:
 def _describe(response: Response) -> str:
     location, status = response.headers.get("Location"), response.status
     return f"{status}, a redirect to {location.partition('?')[0]}" if location else str(status)
+
+
+async def check_app(settings: Settings) -> list[DoctorFinding]:
+    app = github_app(settings)
+    return [ok("GitHub App", f"GitHub knows it as {await asyncio.to_thread(app.name)}")] if app else []
+
+
+async def check_connections(settings: Settings, ring: KeyRing) -> list[DoctorFinding]:
+    database = wiring.database_as_it_is(settings)
+    try:
+        connections = await SqlConnections(database).connections()
+        projects = {project.id: project.name for project in await wiring.projects_in(database).projects()}
+    finally:
+        await database.close()
+    turns = asyncio.Semaphore(CHECKS)
+    with closing(open_forges(settings, FixedKeys(ring))) as forges:
+
+        async def check(connection: Connection) -> DoctorFinding | None:
+            try:
+                async with turns:
+                    await forges.check(connection)
+            except PrshotsError as error:
+                project = projects.get(connection.project_id, "")
+                return problem(
+                    "connections", redact(f"project {project!r}, {connection.repository}: {error}")
+                )
+            return None
+
+        found = list(filter(None, await asyncio.gather(*map(check, connections[:MAX_CONNECTIONS]))))
+    if len(connections) > MAX_CONNECTIONS:
+        found.append(
+            warning("connections", f"only {MAX_CONNECTIONS} of {len(connections):,} connections were checked")
+        )
+    if found or not connections:
+        return found
+    return [ok("connections", f"every connection to a forge works: {len(connections):,}")]

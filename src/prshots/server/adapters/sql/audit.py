@@ -11,8 +11,14 @@ import structlog
 
 from prshots.server.adapters.sql.database.database import Database, after_commit
 from prshots.server.adapters.sql.database.schema import audit_log, projects
-from prshots.server.domain.audit.acting import current_actor
-from prshots.server.domain.audit.models import Action, Actor, ActorKind, AuditEntry, AuditFilter
+from prshots.server.domain.audit.models import (
+    Action,
+    Actor,
+    ActorKind,
+    AuditEntry,
+    AuditFilter,
+    current_actor,
+)
 from prshots.server.domain.people.allow_list import fold_case
 
 _OF_PROJECT = sa.text("SELECT organization_id, name FROM projects WHERE id = :project_id")

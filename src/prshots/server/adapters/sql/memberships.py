@@ -24,8 +24,7 @@ from prshots.server.adapters.sql.database.schema import (
     users,
 )
 from prshots.server.adapters.sql.review.share_links import revoke_share_links
-from prshots.server.domain.audit.acting import current_actor
-from prshots.server.domain.audit.models import Action
+from prshots.server.domain.audit.models import Action, current_actor
 from prshots.server.domain.projects.models import Role
 
 # The same SQL for SQLite and PostgreSQL. Adding a person twice at the same time isn't an error.

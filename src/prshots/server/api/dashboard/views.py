@@ -22,7 +22,7 @@ from prshots.server.domain.people.models import Invitation, InvitationLink, Memb
 from prshots.server.domain.projects.models import DayOfUploads, ProjectSummary, Trust
 from prshots.server.domain.review.models import Reviewed
 from prshots.server.domain.review.noise import BranchHistory, BranchPicture
-from prshots.server.domain.review.reply import group_reviewed
+from prshots.server.domain.review.service import group_reviewed
 from prshots.server.domain.storage.models import FileKind, UsageDay
 from prshots.server.domain.webhooks.models import ListedDelivery, Webhook
 from prshots.server.http.headers import origin_of

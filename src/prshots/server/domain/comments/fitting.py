@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 from prshots.contract.comments import Marker
 from prshots.contract.replies import ReviewState, SizedComment, Verdict
-from prshots.server.domain.comments.comment_shots import FOLDED_ABOVE, CommentShot, sums
 from prshots.server.domain.comments.frame import Frame
 from prshots.server.domain.comments.layout import Column, Layout, lay_out_columns
 from prshots.server.domain.comments.markup import (
@@ -22,7 +21,7 @@ from prshots.server.domain.comments.markup import (
     screenshots,
     size,
 )
-from prshots.server.domain.comments.tables import TABLES, Block, Grid, label
+from prshots.server.domain.comments.tables import FOLDED_ABOVE, TABLES, Block, CommentShot, Grid, label, sums
 
 ListKey = Verdict | ReviewState | int | None
 """Which list a line is in: the one of its verdict, of its review or of its group, or of shots whose images

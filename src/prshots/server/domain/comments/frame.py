@@ -6,8 +6,8 @@ from urllib.parse import quote, urlencode
 
 from prshots.contract.comments import MIN_COMMENT_BYTES, Marker
 from prshots.contract.replies import Verdict
-from prshots.server.domain.comments.comment_shots import CommentShot
 from prshots.server.domain.comments.markup import STYLES, link, plain_or_code, size
+from prshots.server.domain.comments.tables import CommentShot
 
 LINK_SHARE = 8
 """The dashboard's URL takes at most 1/8 of a comment. It appears three times: twice above the images,

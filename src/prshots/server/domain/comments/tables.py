@@ -4,15 +4,22 @@ HTML can set the width of an image. No name can break it: forges don't parse mar
 mentions in code. A forge that shows HTML as text gets markdown instead.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 
 from prshots.contract.comments import Marker
 from prshots.contract.limits import THEMES, VIEWPORT
+from prshots.contract.replies import ReviewState, Verdict
 from prshots.server.domain.comments.layout import Column
-from prshots.server.domain.comments.markup import code, link, name_as_code, visible
+from prshots.server.domain.comments.markup import code, link, name_as_code, screenshots, visible
 from prshots.server.domain.images.markdown import image_markdown, one_line
+
+FOLDED_ABOVE = 30
+"""Above this many names, the comment folds names that share a folder. Longer lists are folded as well.
+
+The number is a choice: people scroll past thirty names, but not past hundreds.
+"""
 
 _NEXT_TABLE = "</table>\n\n<table>\n"
 """Different columns get a separate table. In a shared table, the wider columns would stretch the others."""
@@ -31,6 +38,25 @@ class CommentImage:
     details: str = ""
     width: int = 0
     height: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class CommentShot:
+    """A shot in the comment. It has a verdict if it was compared. Without `images`, it gets only a line.
+
+    `images` holds one image, or a before image and an after image. `note` goes on the shot's line. `group`
+    counts from 0: a group's first shot has images below its `caption`, and the others are folded below them.
+    A `settled` shot needs nobody's attention: it gets a line in a folded list.
+    """
+
+    name: str
+    column: Column
+    verdict: Verdict | None = None
+    note: str = ""
+    images: Sequence[CommentImage] = ()
+    group: int | None = None
+    caption: str = ""
+    settled: ReviewState | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,3 +162,14 @@ def label(column: Column, tables: Tables) -> str:
     return " ".join(
         text if text in THEMES or VIEWPORT.fullmatch(text) else tables.code(text) for text in column if text
     )
+
+
+def sums(counts: Mapping[Verdict | None, int]) -> str:
+    """Return the counts in words, such as "3 changed, 1 new". Omits zeros."""
+    return ", ".join(f"{count} {_noun(verdict, count)}" for verdict, count in counts.items() if count)
+
+
+def _noun(verdict: Verdict | None, count: int) -> str:
+    if verdict is None:
+        return screenshots(count)
+    return "could not be compared" if verdict is Verdict.FAILED else verdict.value

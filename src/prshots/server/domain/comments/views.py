@@ -1,30 +1,63 @@
-"""The comment's views: the newest image of each shot, and the differences from the base."""
+"""The comment's views: the newest image of each shot, and the differences from the base with the gate."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from types import MappingProxyType
 
+from prshots.contract.comments import Marker
+from prshots.contract.gates import describe_gate
 from prshots.contract.natural_order import shot_key
-from prshots.contract.replies import Comparison, ComparisonState, SizedComment, Verdict
+from prshots.contract.replies import (
+    NOT_COMPARED,
+    ComparedShot,
+    Comparison,
+    ComparisonState,
+    GateState,
+    ReviewState,
+    SizedComment,
+    Verdict,
+)
 from prshots.contract.sizes import pluralize
-from prshots.server.domain.comments.comment_shots import CommentShot, sums
-from prshots.server.domain.comments.compared_shots import (
+from prshots.server.domain.comments.fitting import GroupPictures, ShotImages, fit_comment
+from prshots.server.domain.comments.frame import LINK_SHARE, Frame
+from prshots.server.domain.comments.groups import (
     WITH_IMAGES,
     commit_as_code,
+    find_decided,
+    list_groups,
     short_sha,
+    show_compared,
+    show_groups,
+    sort_by_importance,
 )
-from prshots.server.domain.comments.fitting import GroupPictures, ShotImages, fit_comment
-from prshots.server.domain.comments.frame import Frame
-from prshots.server.domain.comments.gate_lines import write_gate, write_unreadable
-from prshots.server.domain.comments.groups import find_decided, list_groups, show_groups
 from prshots.server.domain.comments.layout import picture_width
-from prshots.server.domain.comments.markup import code, screenshots, size, visible
-from prshots.server.domain.comments.noise_lines import Ends, fold_noise
-from prshots.server.domain.comments.tables import TABLES, CommentImage, Tables
+from prshots.server.domain.comments.markup import (
+    code,
+    link,
+    name_as_code,
+    plain_or_code,
+    screenshots,
+    size,
+    visible,
+)
+from prshots.server.domain.comments.tables import TABLES, CommentImage, CommentShot, Tables, label, sums
+from prshots.server.domain.images.models import ShotKey
+from prshots.server.domain.review.noise import NOISE
+from prshots.server.domain.review.rules import MOST_NAMED, describe_unreadable, is_unreadable
 
 _LONGEST_BRANCH = 40
 
 _IN_HEADING = (*WITH_IMAGES, Verdict.REMOVED, Verdict.FAILED, Verdict.UNCHANGED)
+
+_MAX_REJECTED = 3
+_LONGEST_NOTE = 120
+
+Ends = Mapping[ShotKey, int]
+"""When the quarantine of each shot ends."""
+
+_NOISE_SHARE = 12
+"""A line about noise takes at most this part of a comment, and its link half of that."""
 
 _UNFINISHED = {
     ComparisonState.INCOMPLETE: ", incomplete",
@@ -204,3 +237,107 @@ def _what_is_incomplete(frame: Frame, comparison: Comparison) -> str:
 def _branch(frame: Frame, comparison: Comparison) -> str:
     branch, longest = visible(comparison.branch), _LONGEST_BRANCH // (2 if frame.is_short else 1)
     return code(branch if len(branch) <= longest else f"{branch[: longest - 1]}…")
+
+
+def write_gate(frame: Frame, comparison: Comparison, missing: str) -> str:
+    """Return one line with the gate, and a line for each of the first rejected shots, if there is room.
+
+    `missing` is a sentence about missing parts, which is more specific than the gate that they block.
+    """
+    gate = comparison.gate
+    if _blocks_as_unreadable(comparison):
+        return missing
+    words = describe_gate(gate)
+    if gate.state is GateState.BLOCKED and missing:
+        return f"**Blocked**: {_continue(missing)}"
+    if gate.state is GateState.REJECTED and gate.open:
+        words += f", {describe_gate(replace(gate, state=GateState.WAITING))}"
+    text = f"**{gate.state.capitalize()}**: {link(_continue(words), frame.href({'tab': 'changes'}))}"
+    if gate.reason == NOT_COMPARED.reason:
+        text += ": wait for its job, or run it again."
+    text += _list_rejected(frame, comparison)
+    return f"{text}\n\n{missing}" if missing else text
+
+
+def write_unreadable(frame: Frame, comparison: Comparison) -> str:
+    """Return which shots could not be compared, and what to do, or "" if all could."""
+    unread = [shot for shot in comparison.shots if is_unreadable(shot.verdict, shot.review)]
+    if not unread:
+        return ""
+    names = [(shot.name, shot.viewport, shot.theme) for shot in unread]
+    words = describe_unreadable(names, plain_or_code, names=0 if frame.is_short else MOST_NAMED)
+    return f"**Blocked**: {words}" if _blocks_as_unreadable(comparison) else words
+
+
+def _blocks_as_unreadable(comparison: Comparison) -> bool:
+    """Return whether shots that could not be compared are the reason for the gate."""
+    is_compared = comparison.state is ComparisonState.COMPARED
+    return is_compared and comparison.gate.reason == ComparisonState.FAILED
+
+
+def _continue(sentence: str) -> str:
+    """Return the sentence as it reads after a colon."""
+    return sentence[0].lower() + sentence[1:]
+
+
+def _list_rejected(frame: Frame, comparison: Comparison) -> str:
+    """Return a list whose bullets differ from those of the groups, so that the two lists stay separate."""
+    rejected = [shot for shot in comparison.shots if shot.review.state is ReviewState.REJECTED]
+    text = ""
+    for shot in sort_by_importance(rejected)[:_MAX_REJECTED]:
+        line = f"\n* {_write_rejected(frame, shot)}"
+        if size(text + line) > frame.limit // LINK_SHARE:
+            break
+        text += line
+    return f"\n{text}" if text else ""
+
+
+def _write_rejected(frame: Frame, shot: ComparedShot) -> str:
+    """Return who rejected what, and the first line of the note. As code, neither can mention anyone."""
+    tables = TABLES[Marker.LINK]  # the line is markdown on every forge
+    name = link(name_as_code(shot.name), frame.href_of(show_compared(shot, tables)))
+    words = f"{name} · {label((shot.viewport, shot.theme), tables)} · by {name_as_code(shot.review.by)}"
+    note = shot.review.note.strip().partition("\n")[0][:_LONGEST_NOTE].strip()
+    return f"{words}: {code(visible(note))}" if note else words
+
+
+def fold_noise(
+    frame: Frame, comparison: Comparison, branch: str, ends: Ends, room: int
+) -> tuple[Comparison, str]:
+    """Return the comparison without noise, and the lines that name the noise, or "" if they don't fit."""
+    seen, quarantined = ([shot for shot in comparison.shots if shot.review.state is state] for state in NOISE)
+    others = [shot for shot in comparison.shots if shot.review.state not in NOISE]
+    text = ""
+    if seen:
+        verb = link("alternates" if len(seen) == 1 else "alternate", _noise_href(frame, "noise"))
+        text += _write_noise(frame, seen, f"{verb} on {branch}, as before")
+    if quarantined:
+        verb = "is" if len(quarantined) == 1 else "are"
+        where = link("in quarantine", _noise_href(frame, "quarantine"))
+        text += _write_noise(frame, quarantined, f"{verb} {where}{_until(quarantined, ends)}")
+    return replace(comparison, shots=others), text if size(text) <= room else ""
+
+
+def _noise_href(frame: Frame, page: str) -> str:
+    """Return the URL of a page of the project, or "" if it is too long."""
+    href = f"{frame.dashboard_url.rpartition('/prs/')[0]}/{page}"
+    return href if size(href) <= frame.limit // _NOISE_SHARE // 2 else ""
+
+
+def _write_noise(frame: Frame, shots: Sequence[ComparedShot], words: str) -> str:
+    """Return the line with as many names as fit, and a count of the others."""
+    names = list(dict.fromkeys(shot.name for shot in shots))
+    text = f"\n\n{len(shots)} {screenshots(len(shots))} {words}"
+    for number, name in enumerate(names):
+        longer = f"{text}{', ' if number else ': '}{name_as_code(name)}"
+        if size(longer) > frame.limit // _NOISE_SHARE:
+            return f"{text} and {len(names) - number} more" if number else text
+        text = longer
+    return text
+
+
+def _until(shots: Sequence[ComparedShot], ends: Ends) -> str:
+    """Return when the first of these quarantines ends."""
+    keys = [ShotKey(shot.name, shot.viewport, shot.theme) for shot in shots]
+    days = {datetime.fromtimestamp(ends[key], UTC).date().isoformat() for key in keys if key in ends}
+    return f" until {min(days)}{' or later' if len(days) > 1 else ''}" if days else ""

@@ -67,7 +67,6 @@ class DeliveryLoop(Generic[Q]):
         count_waiting: Callable[[], Awaitable[int]],
         on_waiting: Callable[[int], None],
         woken: asyncio.Event,
-        clock: Callable[[], float],
     ) -> None:
         """`limits` has the ids that a queue shares with others, and how many queues of each to send at once.
 
@@ -76,7 +75,7 @@ class DeliveryLoop(Generic[Q]):
         """
         self._due, self._send, self._limits, self._most = due, send, limits, most
         self._count_waiting, self._on_waiting = count_waiting, on_waiting
-        self._woken, self._clock = woken, clock
+        self._woken = woken
         self._sending: dict[Q, asyncio.Task[None]] = {}
         self._used = UsedTime()
         self._running: asyncio.Task[None] | None = None
@@ -123,7 +122,7 @@ class DeliveryLoop(Generic[Q]):
         shared = [self._limits(queue) for queue in self._sending]
         count = Counter(name for limits in shared for name in limits)
         busy = {name for limits in shared for name, most in limits.items() if count[name] >= most}
-        for queue in await self._due(int(self._clock()), list(busy | avoided), 5 * self._most):
+        for queue in await self._due(int(time.time()), list(busy | avoided), 5 * self._most):
             limits = self._limits(queue)
             is_free = queue not in self._sending and all(count[name] < limits[name] for name in limits)
             if is_free and len(self._sending) < most:

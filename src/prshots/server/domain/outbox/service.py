@@ -44,7 +44,6 @@ class Outbox:
         on_sent: Callable[[DeliveryKind, ForgeKind], None] = lambda *_: None,
         on_failed: Callable[[DeliveryKind, ForgeKind], None] = lambda *_: None,
         on_waiting: Callable[[int], None] = lambda _: None,
-        clock: Callable[[], float] = time.time,
     ) -> None:
         """`woken` is set when this process has recorded a cause."""
         self._records = records
@@ -54,7 +53,6 @@ class Outbox:
         self._comments = comments
         self._on_sent = on_sent
         self._on_failed = on_failed
-        self._clock = clock
         self._loop = DeliveryLoop(
             due=lambda now, busy, limit: records.due(now, {*busy, *forges.exhausted()}, limit),
             send=lambda pull: self._send(*pull),
@@ -63,13 +61,12 @@ class Outbox:
             count_waiting=records.count_waiting,
             on_waiting=on_waiting,
             woken=woken,
-            clock=clock,
         )
         self.start, self.close = self._loop.start, self._loop.close
 
     async def _send(self, project_id: str, pr_number: int) -> None:
         """Send what is due for a pull request. If this fails, the lease ends by itself."""
-        until, now, holder = time.monotonic() + SEND_SECONDS, int(self._clock()), secrets.token_hex(8)
+        until, now, holder = time.monotonic() + SEND_SECONDS, int(time.time()), secrets.token_hex(8)
         claim = await self._records.claim(project_id, pr_number, holder, now, now + LEASE_SECONDS)
         if claim is None:
             return
@@ -77,7 +74,7 @@ class Outbox:
         if connection is None:  # removed, with everything that was due
             return
         attempts = [await self._attempt(claim, due, connection, until) for due in claim.due]
-        await self._records.finish(claim, attempts, int(self._clock()))
+        await self._records.finish(claim, attempts, int(time.time()))
 
     # One attempt
 
@@ -95,7 +92,7 @@ class Outbox:
         reason, asked = reason_of(error, due.kind)
         if isinstance(error, PrshotsError) and error.is_final:
             return Attempt(due, error=reason)
-        next_at = next_attempt(self._clock(), due.attempts, due.first_due_at, asked)
+        next_at = next_attempt(time.time(), due.attempts, due.first_due_at, asked)
         return Attempt(due, error=reason, next_at=next_at)
 
     async def _send_status(self, claim: Claim, due: Due, connection: Connection, until: float) -> str:

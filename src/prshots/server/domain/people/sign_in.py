@@ -9,8 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 
 from prshots.contract import errors
-from prshots.server.domain.audit.acting import act_as
-from prshots.server.domain.audit.models import ActorKind
+from prshots.server.domain.audit.models import ActorKind, act_as
 from prshots.server.domain.images.models import SECONDS_PER_DAY
 from prshots.server.domain.people.allow_list import AllowList, fold_case
 from prshots.server.domain.people.bounded_log import BoundedLog

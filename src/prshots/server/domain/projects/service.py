@@ -9,8 +9,7 @@ from typing import TypedDict, Unpack
 
 from prshots.contract.errors import InvalidInputError, NotFoundError, UnauthorizedError
 from prshots.contract.limits import UPLOAD_TOKEN, Policy
-from prshots.server.domain.audit.acting import act_as
-from prshots.server.domain.audit.models import ActorKind
+from prshots.server.domain.audit.models import ActorKind, act_as
 from prshots.server.domain.projects.credentials import LastUse, hash_of, new_upload_token
 from prshots.server.domain.projects.models import (
     LOCAL_ORGANIZATION,

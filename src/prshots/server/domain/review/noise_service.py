@@ -2,7 +2,6 @@
 
 import secrets
 import time
-from collections.abc import Callable
 
 from prshots.contract.errors import InvalidInputError, NotFoundError
 from prshots.server.domain.images.models import SECONDS_PER_DAY, ShotKey
@@ -20,12 +19,11 @@ MAX_ALTERNATING = 100
 
 
 class Noise:
-    def __init__(self, records: NoiseRecords, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, records: NoiseRecords) -> None:
         self._records = records
-        self._clock = clock
 
     async def quarantines(self, project: Project) -> list[Quarantine]:
-        return await self._records.quarantines(project.id, int(self._clock()))
+        return await self._records.quarantines(project.id, int(time.time()))
 
     async def quarantine(
         self, project: Project, shot: ShotKey, reason: str, days: int, created_by: str
@@ -35,7 +33,7 @@ class Noise:
             raise InvalidInputError(f"reason must have 1 to {MAX_REASON} characters")
         if not 1 <= days <= MAX_QUARANTINE_DAYS:
             raise InvalidInputError(f"days must be a whole number from 1 to {MAX_QUARANTINE_DAYS}")
-        now = int(self._clock())
+        now = int(time.time())
         until = now + days * SECONDS_PER_DAY
         given = Quarantine(secrets.token_hex(6), project.id, *shot, reason, created_by, now, until)
         stored = await self._records.quarantine(given, MAX_QUARANTINES)
@@ -47,7 +45,7 @@ class Noise:
 
     async def end_quarantine(self, project: Project, quarantine_id: str) -> None:
         """End a quarantine. Raises NotFoundError."""
-        if not await self._records.end_quarantine(project.id, quarantine_id, int(self._clock())):
+        if not await self._records.end_quarantine(project.id, quarantine_id, int(time.time())):
             raise NotFoundError("not found")
 
     async def alternating(self, project: Project) -> list[tuple[BranchHistory, list[BranchPicture]]]:
@@ -55,6 +53,6 @@ class Noise:
 
         Each comes with the pictures that alternate.
         """
-        histories = await self._records.histories(project.id, int(self._clock()))
+        histories = await self._records.histories(project.id, int(time.time()))
         found = [(each, pictures) for each in histories if (pictures := find_alternating(each))]
         return found[:MAX_ALTERNATING]

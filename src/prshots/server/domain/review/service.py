@@ -1,14 +1,18 @@
 """Reviews of comparisons: what is open, and what people decide."""
 
 import time
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from urllib.parse import urlsplit
 
+from prshots.contract import validate
 from prshots.contract.errors import ConflictError, ForbiddenError, NotFoundError
 from prshots.contract.gates import STATUS_NAME, describe_gate
 from prshots.contract.replies import (
+    MANUAL,
     NOT_COMPARED,
+    ComparedShot,
     Comparison,
     ComparisonState,
     Decided,
@@ -16,23 +20,27 @@ from prshots.contract.replies import (
     GateState,
     GateStatus,
     PullGate,
+    Review,
     Verdict,
 )
 from prshots.contract.statements import message
 from prshots.contract.validate import is_same_commit
+from prshots.server.domain.comparison.groups import GroupedShots, group_shots
 from prshots.server.domain.comparison.models import (
     ComparisonRequest,
     ComparisonSummary,
+    PlannedShot,
     StoredComparison,
 )
+from prshots.server.domain.comparison.plan import closeups_of, has_diff, in_display_order, verdict_counts
 from prshots.server.domain.comparison.service import REPLY_SECONDS, Comparisons
 from prshots.server.domain.images.ports import Overview
 from prshots.server.domain.images.service import Images
 from prshots.server.domain.people.models import User
 from prshots.server.domain.projects.models import Project
 from prshots.server.domain.review.models import Decision, NewDecision, Reviewed
+from prshots.server.domain.review.noise import NOISE
 from prshots.server.domain.review.ports import ReviewRecords
-from prshots.server.domain.review.reply import reply
 from prshots.server.domain.review.rules import list_statuses, review_pairs
 
 CHANGED = "changed since you looked"
@@ -51,7 +59,6 @@ class Reviews:
         images: Images,
         forge_hosts: Mapping[str, str],
         on_decided: Callable[[], None] = lambda: None,
-        clock: Callable[[], float] = time.time,
     ) -> None:
         """`forge_hosts` has the host of the forge that each login provider signs people in at."""
         self._records = records
@@ -60,7 +67,6 @@ class Reviews:
         self._images = images
         self._forge_hosts = forge_hosts
         self._on_decided = on_decided
-        self._clock = clock
 
     # Reading
 
@@ -94,7 +100,7 @@ class Reviews:
             number: [pair.key.shot for pair in found.pairs if pair.verdict is not Verdict.UNCHANGED]
             for number, found in compared.items()
         }
-        facts = await self._records.facts(project.id, differing, self._now())
+        facts = await self._records.facts(project.id, differing, int(time.time()))
         return {
             number: review_pairs(found.state, found.pairs, project.reviewed, facts[number])
             for number, found in compared.items()
@@ -136,7 +142,7 @@ class Reviews:
 
         The gate passes for this project, unless another run has compared screenshots of the commit.
         """
-        takes_part = await self._records.skip(project.id, pr_number, commit_sha.lower(), self._now())
+        takes_part = await self._records.skip(project.id, pr_number, commit_sha.lower(), int(time.time()))
         self._on_decided()
         skipped = replace(SKIPPED, words=message("skipped", reason=reason))
         own = await self._of_commit(project, pr_number, commit_sha) or skipped
@@ -204,7 +210,7 @@ class Reviews:
 
     async def record(self, project: Project, pr_number: int, decision: NewDecision) -> Decided:
         """Record a decision that needs no person: a rejection. Raises ConflictError, RecordsError."""
-        if not await self._records.decide(project.id, pr_number, decision, self._now()):
+        if not await self._records.decide(project.id, pr_number, decision, int(time.time())):
             raise ConflictError(CHANGED)
         self._on_decided()
         reviewed = await self.newest(project, pr_number)
@@ -234,5 +240,85 @@ class Reviews:
         reviewed = replace(reviewed, gate=replace(reviewed.gate, statuses=statuses))
         return reply(project, stored, reviewed, self._images, with_urls)
 
-    def _now(self) -> int:
-        return int(self._clock())
+
+def reply(
+    project: Project,
+    stored: StoredComparison,
+    reviewed: Reviewed,
+    images: Images,
+    with_urls: Collection[Verdict],
+) -> Comparison:
+    """Return the API's reply, without undecided shots. Only verdicts in `with_urls` get URLs."""
+    request, grouped = stored.request, group_reviewed(stored, reviewed)
+    shots = [
+        _compared_shot(
+            shot,
+            verdict,
+            grouped,
+            request,
+            images if verdict in with_urls else None,
+            review=reviewed.reviews[shot.shot],
+        )
+        for shot in in_display_order(stored.shots)
+        if (verdict := shot.result.verdict)
+    ]
+    return Comparison(
+        request.pr_number,
+        request.commit_sha,
+        request.branch,
+        stored.base_commit,
+        stored.state,
+        verdict_counts(Counter(shot.verdict for shot in shots)),
+        shots,
+        images.dashboard_url_of(project, request.pr_number),
+        grouped.groups,
+        reviewed.gate,
+        reviewed.outdated_notes,
+        sum(shot.pair == MANUAL for shot in shots),
+    )
+
+
+def group_reviewed(stored: StoredComparison, reviewed: Reviewed) -> GroupedShots:
+    """Group the shots. Noise has no group, because nobody has to look at it."""
+    return group_shots([shot for shot in stored.shots if reviewed.reviews[shot.shot].state not in NOISE])
+
+
+def _compared_shot(
+    shot: PlannedShot,
+    verdict: Verdict,
+    grouped: GroupedShots,
+    request: ComparisonRequest,
+    urls: Images | None,
+    *,
+    review: Review,
+) -> ComparedShot:
+    image, base = shot.image, shot.base.image if shot.base else None
+    return ComparedShot(
+        *shot.shot,
+        verdict,
+        shot.result.pixels,
+        shot.result.regions,
+        shot.result.shift,
+        view_url=urls.url_of(image) if urls and image else None,
+        before_url=urls.url_of(base) if urls and base else None,
+        diff_url=urls.diff_url_of(image, base) if urls and image and base and has_diff(shot) else None,
+        base_commit=shot.base.commit_sha or None if shot.base else None,
+        pixels_before=shot.result.pixels_before,
+        pixels_after=shot.result.pixels_after,
+        closeups=closeups_of(shot, urls, grouped.in_several) if urls else (),
+        review=review,
+        group=grouped.id_of.get(shot.shot, ""),
+        ancestor=shot.base.is_listed if shot.base else True,
+        reason=shot.result.reason,
+        pair=MANUAL if shot.base and shot.base.is_before else "",
+        commit_sha=_other_commit(shot, request),
+    )
+
+
+def _other_commit(shot: PlannedShot, request: ComparisonRequest) -> str:
+    """Return the commit of the shot's image if it differs from the comparison's commit, else "".
+
+    The commits differ for a pair that outlives its commit.
+    """
+    commit_sha = shot.image.commit_sha if shot.image else ""
+    return "" if validate.is_same_commit(commit_sha, request.commit_sha) else commit_sha

@@ -2,7 +2,6 @@
 
 import secrets
 import time
-from collections.abc import Callable
 from dataclasses import replace
 
 from prshots.contract.errors import InvalidInputError, NotFoundError
@@ -18,9 +17,8 @@ DEFAULT_DAYS, MAX_DAYS, MAX_ACTIVE, MAX_LISTED = 7, 30, 50, 100
 
 
 class ShareLinks:
-    def __init__(self, records: ShareLinkRecords, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, records: ShareLinkRecords) -> None:
         self._records = records
-        self._clock = clock
 
     async def create(
         self, project: Project, pr_number: int, days: int, created_by: str
@@ -31,7 +29,7 @@ class ShareLinks:
         """
         if not 1 <= days <= MAX_DAYS:
             raise InvalidInputError(f"days must be a whole number from 1 to {MAX_DAYS}")
-        secret, now = new_secret(), self._now()
+        secret, now = new_secret(), int(time.time())
         until = now + days * SECONDS_PER_DAY
         link = ShareLink(secrets.token_hex(6), project.id, pr_number, hash_of(secret), created_by, now, until)
         await self._records.add(link, MAX_ACTIVE)
@@ -39,22 +37,19 @@ class ShareLinks:
 
     async def of_pull(self, project: Project, pr_number: int) -> list[ShareLink]:
         """Return the active links first, then the others, each newest first."""
-        return await self._records.of_pull(project.id, pr_number, self._now(), MAX_LISTED)
+        return await self._records.of_pull(project.id, pr_number, int(time.time()), MAX_LISTED)
 
     async def revoke(self, project: Project, pr_number: int, link_id: str, revoked_by: str) -> None:
         """End an active link. Raises NotFoundError."""
-        if not await self._records.revoke(project.id, pr_number, link_id, revoked_by, self._now()):
+        if not await self._records.revoke(project.id, pr_number, link_id, revoked_by, int(time.time())):
             raise NotFoundError("not found")
 
     async def open(self, secret: str) -> SharedPull:
         """Return what a link shows. Raises NotFoundError unless it is active and the pull request open."""
-        found = await self._records.find(hash_of(secret), self._now()) if is_secret(secret) else None
+        found = await self._records.find(hash_of(secret), int(time.time())) if is_secret(secret) else None
         if found is None:
             raise NotFoundError("not found")
         return found
-
-    def _now(self) -> int:
-        return int(self._clock())
 
 
 def without_people(reviewed: Reviewed) -> Reviewed:

@@ -41,11 +41,10 @@ class WebhookSender:
         on_sent: Callable[[Event], None] = lambda _: None,
         on_failed: Callable[[Event], None] = lambda _: None,
         on_waiting: Callable[[int], None] = lambda _: None,
-        clock: Callable[[], float] = time.time,
     ) -> None:
         self._queues, self._receivers = queues, receivers
         self._reviews, self._overview, self._web_url = reviews, overview, web_url
-        self._on_sent, self._on_failed, self._clock = on_sent, on_failed, clock
+        self._on_sent, self._on_failed = on_sent, on_failed
         loop = DeliveryLoop(
             due=queues.due,
             send=self._send,
@@ -54,13 +53,12 @@ class WebhookSender:
             count_waiting=queues.count_waiting,
             on_waiting=on_waiting,
             woken=woken,
-            clock=clock,
         )
         self.start, self.close, self.wake = loop.start, loop.close, woken.set
 
     async def _send(self, queue: QueueKey) -> None:
         """Send a queue's next message. If this fails, the lease ends by itself."""
-        until, now, holder = time.monotonic() + SEND_SECONDS, int(self._clock()), secrets.token_hex(8)
+        until, now, holder = time.monotonic() + SEND_SECONDS, int(time.time()), secrets.token_hex(8)
         claim = await self._queues.claim(queue, holder, now, now + LEASE_SECONDS)
         if claim is None:
             return
@@ -75,7 +73,7 @@ class WebhookSender:
             reason, asked = reason_of(error, message.event)
             receipt = Receipt(error=reason)
         (self._on_failed if receipt.error else self._on_sent)(message.event)
-        ended = int(self._clock())
+        ended = int(time.time())
         fails = receipt.error and not receipt.is_gone
         next_at = next_attempt(ended, message.attempts, message.first_due_at, asked) if fails else None
         await self._queues.finish(claim, receipt, next_at, ended)

@@ -17,6 +17,7 @@ from PIL import Image, ImageDraw
 
 from prshots.server.adapters.pictures.engine import decoding
 from prshots.server.adapters.pictures.engine.closeups import draw_closeups
+from prshots.server.adapters.pictures.engine.decoding import DecodedPicture
 from prshots.server.adapters.pictures.engine.differing_pixels import (
     LOSSLESS,
     LOSSY,
@@ -25,7 +26,6 @@ from prshots.server.adapters.pictures.engine.differing_pixels import (
     find_differences,
     find_same_shapes,
 )
-from prshots.server.adapters.pictures.engine.pixel_identity import DecodedPicture
 from prshots.server.adapters.pictures.engine.recoloring import Recoloring, Rows, find_recoloring
 from prshots.server.adapters.pictures.engine.regions import Box, boxes_around, clear_noise, merge_strips
 from prshots.server.adapters.pictures.engine.row_alignment import Sketches, Stretch, align

@@ -1,4 +1,4 @@
-"""Decode images, within the limits of all image operations.
+"""Decode images, within the limits of all image operations, and identify their pixels.
 
 We read the number of pixels from the header before we decode any. Measured peak memory for the largest
 allowed image: 190 MB for PNG, 340 MB for a progressive CMYK JPEG, 330 MB for WebP. The WebP decoder keeps
@@ -6,8 +6,10 @@ four copies, so its limit is lower.
 """
 
 import contextlib
+import hashlib
 import io
 import math
+import struct
 import warnings
 from collections.abc import Iterator
 
@@ -17,8 +19,7 @@ from PIL.PngImagePlugin import PngImageFile
 from PIL.WebPImagePlugin import WebPImageFile
 
 from prshots.contract.errors import DamagedPictureError, PictureError, PictureTooLargeError
-from prshots.contract.formats import BY_EXT, LEADING_BYTES, format_of
-from prshots.contract.image_parts import png_chunks
+from prshots.contract.formats import BY_EXT, LEADING_BYTES, format_of, orientation_of, png_chunks, webp_chunks
 from prshots.contract.image_structure import check_structure
 
 MAX_PIXELS = {"png": 40_000_000, "jpg": 40_000_000, "webp": 20_000_000}
@@ -49,6 +50,9 @@ _TURNS = {
     7: Image.Transpose.TRANSVERSE,
     8: Image.Transpose.ROTATE_90,
 }
+
+_HIDDEN = [255] + [0] * 255
+"""By opacity: a mask of the fully transparent pixels."""
 
 _COMPRESSED_METADATA = {b"iCCP", b"iTXt", b"zTXt"}
 
@@ -121,3 +125,41 @@ def on_white(picture: Image.Image, box: tuple[int, int, int, int]) -> Image.Imag
     left, top, right, bottom = box
     ground = Image.new("RGBA", (right - left, bottom - top), "white")
     return Image.alpha_composite(ground, band(picture, box, "RGBA")).convert("RGB")
+
+
+class DecodedPicture:
+    """An image's upright pixels and their identity. Raises PictureError if they can't be decoded."""
+
+    def __init__(self, data: bytes, known: str = "") -> None:
+        """`known` is the identity, if it is known. Hashing takes a fifth as long as decoding."""
+        picture = open_image(data)
+        self.is_lossy = _is_lossy(data)
+        with pillow_errors_as_ours():
+            picture.load()
+            self.image = turn_upright(picture, orientation_of(data))
+            self.pixels = known or _hash_pixels(self.image)
+
+
+def identify(data: bytes) -> bytes:
+    """Return the identity of pixels, whatever their encoding, in hexadecimal digits. Raises PictureError."""
+    return DecodedPicture(data).pixels.encode()
+
+
+def _hash_pixels(picture: Image.Image) -> str:
+    """Return the SHA-256 of width, height and RGBA pixels. Hidden colors count as 0."""
+    width, height = picture.size
+    found = hashlib.sha256(struct.pack(">II", width, height))
+    for top, bottom in bands(0, height, width):
+        rows = band(picture, (0, top, width, bottom), "RGBA")
+        if picture.has_transparency_data:
+            rows.paste((0, 0, 0, 0), mask=rows.getchannel("A").point(_HIDDEN))
+        found.update(rows.tobytes())
+    return found.hexdigest()
+
+
+def _is_lossy(data: bytes) -> bool:
+    """Return whether the format stores pixels inexactly: JPEG, and WebP unless it is lossless."""
+    image_format = format_of(data[:LEADING_BYTES])
+    if image_format == BY_EXT["webp"]:
+        return all(kind != b"VP8L" for kind, _, _ in webp_chunks(data))
+    return image_format == BY_EXT["jpg"]

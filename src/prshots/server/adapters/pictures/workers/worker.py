@@ -38,7 +38,7 @@ def main(operations: Operations | None = None) -> None:
 
 
 def _operations() -> Operations:
-    from prshots.server.adapters.pictures.engine.pixel_identity import identify
+    from prshots.server.adapters.pictures.engine.decoding import identify
     from prshots.server.adapters.pictures.engine.thumbnail_rendering import render_thumbnail
 
     return {"thumbnail": render_thumbnail, "identify": identify, "compare": _compare}
@@ -46,7 +46,7 @@ def _operations() -> Operations:
 
 def _compare(before: bytes, after: bytes, known: str) -> bytes:
     """Compare two images. If the second has the `known` identity of the first, don't decode the first."""
-    from prshots.server.adapters.pictures.engine.pixel_identity import DecodedPicture
+    from prshots.server.adapters.pictures.engine.decoding import DecodedPicture
 
     decoded = DecodedPicture(after)
     if decoded.pixels == known:

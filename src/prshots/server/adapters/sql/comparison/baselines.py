@@ -29,7 +29,7 @@ from prshots.server.adapters.sql.database.schema import (
     projects,
     pulls,
 )
-from prshots.server.adapters.sql.images.marks import schedule_images
+from prshots.server.adapters.sql.images.due import schedule_images
 from prshots.server.adapters.sql.images.totals import add_images
 from prshots.server.adapters.sql.review.histories import remember_images
 from prshots.server.domain.comparison.models import BaselineCommit, BaselinePeriod, Bases, ShotBase

@@ -1,14 +1,15 @@
-"""Comparisons of pull requests."""
+"""Comparisons of pull requests. What comparing two images found is kept for the next pair of these bytes."""
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, fields
 from typing import Any
 
 import sqlalchemy as sa
 
 from prshots.contract.errors import NotFoundError
-from prshots.contract.replies import ComparisonState, Verdict
+from prshots.contract.replies import ComparisonState, Region, Verdict
 from prshots.server.adapters.sql.columns import (
     ACTIVE,
     IMAGE,
@@ -20,19 +21,13 @@ from prshots.server.adapters.sql.columns import (
 )
 from prshots.server.adapters.sql.comparison.effects import note_state
 from prshots.server.adapters.sql.comparison.newest import COMMIT, DIFFERS, NEWEST, NEWEST_OF_SEVERAL, OF_SHOT
-from prshots.server.adapters.sql.comparison.pair_results import (
-    RESULT,
-    find_results,
-    keep_results,
-    read_result,
-    result_row,
-)
 from prshots.server.adapters.sql.database.database import Database
 from prshots.server.adapters.sql.database.prepared import Prepared
 from prshots.server.adapters.sql.database.row_locks import lock_pull
 from prshots.server.adapters.sql.database.schema import compared_shots, comparisons, images, pair_results
 from prshots.server.adapters.sql.review.histories import identify_remembered
 from prshots.server.domain.comparison.models import (
+    NO_TRAITS,
     ComparedPair,
     ComparisonRequest,
     ComparisonSummary,
@@ -41,6 +36,7 @@ from prshots.server.domain.comparison.models import (
     ShotBase,
     ShotResult,
     StoredComparison,
+    Traits,
 )
 from prshots.server.domain.images.models import Image, ShotKey
 
@@ -48,6 +44,17 @@ KEPT_SECONDS = 600
 """How long to keep the comparison of an older commit, because a client may still request it."""
 
 SHORTEST_SHA = 7
+
+RESULT = tuple(field.name for field in fields(ShotResult))
+_PAIR_KEY = ("project_id", "before_sha256", "after_sha256")
+_KEPT = (*RESULT, "engine", "created_at")
+_KEEP_RESULTS = sa.text(
+    f"INSERT INTO pair_results ({', '.join(_PAIR_KEY + _KEPT)}) "  # noqa: S608 - our own columns
+    f"VALUES ({', '.join(f':{name}' for name in _PAIR_KEY + _KEPT)}) ON CONFLICT ({', '.join(_PAIR_KEY)}) "
+    f"DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in _KEPT)}"
+)
+_HASHES = (pair_results.c.before_sha256, pair_results.c.after_sha256)
+_FIND_RESULTS = sa.select(*_HASHES, *(pair_results.c[name] for name in RESULT))
 
 _OF_PR = given(images, "project_id", "pr_number")
 _WITH_IDS = (images.c.id.in_(sa.bindparam("image_ids", expanding=True)), ACTIVE)
@@ -383,3 +390,58 @@ def _read_comparison(connection: sa.Connection, row: Any) -> StoredComparison:  
         row.seen_at,
         shots,
     )
+
+
+def find_results(
+    connection: sa.Connection, project_id: str, engine: int, pairs: Collection[tuple[str, str]]
+) -> dict[tuple[str, str], ShotResult]:
+    query = _FIND_RESULTS.where(*equal(pair_results, project_id=project_id, engine=engine))
+    return {
+        (before, after): read_result(result)
+        for some in in_batches(sorted(pairs))
+        for before, after, *result in connection.execute(query.where(sa.tuple_(*_HASHES).in_(some)))
+    }
+
+
+def keep_results(
+    connection: sa.Connection,
+    project_id: str,
+    engine: int,
+    pairs: Mapping[tuple[str, str], ShotResult],
+    now: int,
+) -> None:
+    """Keep these results. Sorted, because two processes may have some of the same."""
+    kept = {"project_id": project_id, "engine": engine, "created_at": now}
+    rows = [
+        {**kept, "before_sha256": before, "after_sha256": after, **result_row(pairs[before, after])}
+        for before, after in sorted(pairs)
+    ]
+    if rows:
+        connection.execute(_KEEP_RESULTS, rows)
+
+
+def result_row(result: ShotResult) -> dict[str, object]:
+    return {name: getattr(result, name) for name in RESULT} | {
+        "regions": json.dumps(result.regions),
+        "closeups": json.dumps(result.closeups) if result.closeups else "",
+        "traits": "" if result.traits == NO_TRAITS else json.dumps(asdict(result.traits)),
+    }
+
+
+def read_result(values: Sequence[Any]) -> ShotResult:
+    """Return the result in a row, given the values of the columns `RESULT`."""
+    columns = dict(zip(RESULT, values, strict=True))
+    verdict, traits = columns["verdict"], columns["traits"]
+    return ShotResult(
+        **columns
+        | {
+            "verdict": Verdict(verdict) if verdict else None,
+            "regions": _regions(columns["regions"]),
+            "closeups": tuple(_regions(columns["closeups"])),
+            "traits": Traits.from_facts(json.loads(traits)) if traits else NO_TRAITS,
+        }
+    )
+
+
+def _regions(encoded: str) -> list[Region]:
+    return [] if encoded in {"", "[]"} else [tuple(region) for region in json.loads(encoded)]

@@ -10,8 +10,7 @@ from prshots.contract.replies import ComparisonState, ReviewState, Verdict
 from prshots.server.adapters.sql.columns import given
 from prshots.server.adapters.sql.comparison.newest import COMMIT, DIFFERS, NEWEST
 from prshots.server.adapters.sql.database.schema import compared_shots, decisions, projects
-from prshots.server.adapters.sql.outbox.causes import JOB_SECONDS, mark_due
-from prshots.server.adapters.sql.outbox.webhook_causes import note_event
+from prshots.server.adapters.sql.outbox.causes import JOB_SECONDS, mark_due, note_event
 from prshots.server.adapters.sql.review.decisions import find_facts
 from prshots.server.domain.comparison.models import ComparedPair, PairKey
 from prshots.server.domain.review.models import Decision

@@ -9,19 +9,34 @@
 
 import asyncio
 import contextlib
+import json
 import threading
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Iterable
+from dataclasses import asdict
 from typing import NamedTuple
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, select, text
 
 from prshots.contract.errors import RecordsError, RecordsUnsureError
+from prshots.server.adapters.sql.columns import given
 from prshots.server.adapters.sql.comparison.dependent_rows import point_baselines, pointer
 from prshots.server.adapters.sql.database.database import Database, is_refusal
-from prshots.server.adapters.sql.images.kept_replies import keep_replies
+from prshots.server.adapters.sql.database.prepared import Prepared
+from prshots.server.adapters.sql.database.schema import upload_keys
 from prshots.server.adapters.sql.images.totals import add_images
-from prshots.server.domain.images.models import Image, KeptReply
+from prshots.server.domain.images.models import KEPT_REPLY_SECONDS, Image, KeptReply
 from prshots.server.domain.storage.models import Limit, Limits
+
+FIND_REPLY = Prepared(
+    select(upload_keys.c.reply, upload_keys.c.created_at).where(*given(upload_keys, "project_id", "key"))
+)
+# The same SQL for SQLite and PostgreSQL, where SQLAlchemy has two different constructs. It waits for another
+# transaction that is adding the same key. An old reply, which the sweep hasn't removed yet, is replaced.
+_KEEP_REPLY = text(
+    "INSERT INTO upload_keys (project_id, key, reply, created_at) "
+    "VALUES (:project_id, :key, :reply, :created_at) ON CONFLICT (project_id, key) DO UPDATE SET "
+    "reply = excluded.reply, created_at = excluded.created_at WHERE upload_keys.created_at <= :too_old"
+)
 
 
 class _Arriving(NamedTuple):
@@ -171,3 +186,24 @@ class ArrivingImages:
                 committed = await self._known_ids([arriving.image.id for arriving in batch.members()])
         for arriving in batch.members():
             arriving.finish(None if arriving.image.id in committed else error)
+
+
+def keep_replies(connection: Connection, replies: Iterable[KeptReply]) -> list[KeptReply]:
+    """Keep these replies for repeated uploads. Return those whose `Idempotency-Key` already has one.
+
+    Locks the keys in their order, before any other row.
+    """
+    in_order = sorted(replies, key=lambda kept: (kept.project_id, kept.key))
+    return [kept for kept in in_order if not connection.execute(_KEEP_REPLY, _reply_row(kept)).rowcount]
+
+
+def _reply_row(kept: KeptReply) -> dict[str, object]:
+    reply = {name: value for name, value in asdict(kept.reply).items() if value is not None}
+    return {
+        "project_id": kept.project_id,
+        "key": kept.key,
+        "reply": json.dumps(reply),
+        "created_at": kept.created_at,
+        # A minute less than a day: a reply that is too young to replace can still be found afterwards.
+        "too_old": kept.created_at - KEPT_REPLY_SECONDS + 60,
+    }

@@ -1,15 +1,27 @@
-"""When an image is due to expire: the two rules, and how to find images that meet one.
+"""When an image is due to expire: the two rules, and how to find and schedule images that meet one.
 
 Queries for a few images follow the order of the rule's index. Without an order, PostgreSQL may expect to find
 such rows soon and read a whole table that has none.
 """
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import BigInteger, ColumnElement, Connection, Select, bindparam, cast, func, or_, select
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    Connection,
+    Select,
+    bindparam,
+    cast,
+    func,
+    or_,
+    select,
+    update,
+)
 
 from prshots.contract.limits import Policy
-from prshots.server.adapters.sql.columns import ACTIVE, OF_PULL_REQUEST
+from prshots.server.adapters.sql.columns import ACTIVE, OF_PULL_REQUEST, in_batches
 from prshots.server.adapters.sql.database.schema import images, projects
 from prshots.server.domain.images.models import SECONDS_PER_DAY
 
@@ -86,3 +98,27 @@ def count_due(connection: Connection, project_id: str, rule: Rule, most: int) ->
     """Return how many of a project's images are due by this rule, counting up to `most`."""
     due = _due(project_id, rule, most).subquery()
     return connection.execute(select(func.count()).select_from(due)).scalar_one()
+
+
+def schedule_images(connection: Connection, now: int, *which: ColumnElement[bool]) -> int:
+    """Schedule the active images that meet these conditions, their before images and references to them.
+
+    Return the number of images that meet the conditions.
+    """
+    marking = update(images).where(ACTIVE).values(scheduled_at=now)
+    marked = connection.execute(marking.where(*which).returning(images.c.id, images.c.before_id)).all()
+    before_ids = sorted(before_id for _, before_id in marked if before_id is not None)
+    for some in in_batches(before_ids):
+        connection.execute(marking.where(images.c.id.in_(some)))
+    # A reference has no bytes without its source. One that was added meanwhile is found too: adding it locks
+    # the source, so the statement above waited for it.
+    for some in in_batches(sorted(image_id for image_id, _ in marked)):
+        connection.execute(marking.where(images.c.source_id.in_(some)))
+    return len(marked)
+
+
+def mark_some(connection: Connection, project_id: str, seqs: Sequence[int], now: int) -> int:
+    """Schedule these images of a project. Return how many weren't scheduled yet."""
+    if not seqs:
+        return 0
+    return schedule_images(connection, now, images.c.project_id == project_id, images.c.seq.in_(seqs))

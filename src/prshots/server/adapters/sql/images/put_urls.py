@@ -10,7 +10,7 @@ from prshots.contract.errors import UnauthorizedError
 from prshots.server.adapters.sql.columns import PROJECT, PROJECTS, project_from, project_gone_as
 from prshots.server.adapters.sql.database.database import Database
 from prshots.server.adapters.sql.database.schema import images, put_urls, tokens
-from prshots.server.adapters.sql.images.marks import schedule_images
+from prshots.server.adapters.sql.images.due import schedule_images
 from prshots.server.adapters.sql.images.staging import add_staged
 from prshots.server.adapters.sql.images.totals import add_images
 from prshots.server.domain.images.models import BranchPlace, Image, PutUrl, StagedImage

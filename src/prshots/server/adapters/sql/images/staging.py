@@ -10,8 +10,8 @@ from prshots.server.adapters.sql.columns import ACTIVE, IMAGE, equal, project_go
 from prshots.server.adapters.sql.database.database import Database
 from prshots.server.adapters.sql.database.row_locks import lock_pull
 from prshots.server.adapters.sql.database.schema import images, staged
-from prshots.server.adapters.sql.images.kept_replies import keep_replies
-from prshots.server.adapters.sql.images.marks import schedule_images
+from prshots.server.adapters.sql.images.arriving_images import keep_replies
+from prshots.server.adapters.sql.images.due import schedule_images
 from prshots.server.adapters.sql.images.totals import add_images, count_moved
 from prshots.server.domain.images.models import NO_PULL_REQUEST, BranchPlace, Image, KeptReply, StagedImage
 from prshots.server.domain.storage.models import Limits

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, bindparam, insert, text, update
 from prshots.server.adapters.sql.columns import equal
 from prshots.server.adapters.sql.database.prepared import Prepared
 from prshots.server.adapters.sql.database.schema import images, project_totals, pulls
-from prshots.server.adapters.sql.storage.quota_check import lock_limited, require_within
+from prshots.server.adapters.sql.storage.quotas import lock_limited, require_within
 from prshots.server.domain.images.models import NO_PULL_REQUEST, SECONDS_PER_DAY, Image
 from prshots.server.domain.storage.models import Limits
 

@@ -1,12 +1,17 @@
-"""Marks what is due to be sent to a project's forge, in the transaction that causes it."""
+"""Records what is due to be sent to forges and webhooks, in the transactions that cause it."""
+
+import json
+import secrets
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import sqlalchemy as sa
 
 from prshots.server.adapters.sql.columns import given
-from prshots.server.adapters.sql.database.schema import comparisons, pulls
-from prshots.server.adapters.sql.outbox.webhook_causes import note_event
+from prshots.server.adapters.sql.database.schema import comparisons, pulls, webhook_deliveries
 from prshots.server.adapters.sql.review.participants import CONNECTED_SIBLINGS
-from prshots.server.domain.webhooks.models import Event
+from prshots.server.domain.webhooks.models import Event, Webhook
 
 _MARK = sa.text(
     "INSERT INTO outbox (project_id, pr_number, kind, version, due_at, first_due_at) "
@@ -30,6 +35,15 @@ _NEWEST_COMPARED = (
     .order_by(pulls.c.pr_number.desc())
     .limit(sa.bindparam("limit"))
 )
+
+_RECEIVERS = sa.text(
+    "SELECT id, organization_id, events FROM webhooks WHERE disabled_at IS NULL AND organization_id = "
+    "COALESCE((SELECT organization_id FROM projects WHERE id = :project_id), :organization_id) "
+    "AND project_id IN ('', :project_id)"
+)
+_ADD_MESSAGES = sa.insert(webhook_deliveries)
+
+Cause = Mapping[str, object]
 
 JOB_SECONDS = 30
 """How long the comment waits after a comparison: the job that asked for it usually posts the comment."""
@@ -74,3 +88,46 @@ def send_again(connection: sa.Connection, project_id: str, now: int) -> None:
     The new connection may lead to another repository, so nothing counts as sent.
     """
     connection.execute(_SEND_AGAIN, {"project_id": project_id, "now": now})
+
+
+def note_event(
+    connection: sa.Connection,
+    event: Event,
+    *,
+    organization_id: str = "",
+    project_id: str = "",
+    pr_number: int = 0,
+    cause: Cause | Callable[[], Cause] = dict,
+) -> None:
+    """Record an event for every webhook that sends it. Call this in the transaction of its cause.
+
+    An event of a project also goes to webhooks of its organization. `cause` becomes part of the message. A
+    function is called only if there is a webhook.
+    """
+    place = {"organization_id": organization_id, "project_id": project_id}
+    receivers = [row for row in connection.execute(_RECEIVERS, place) if event in row.events.split(",")]
+    if receivers:
+        told = json.dumps(cause() if callable(cause) else cause)
+        rows = [_message(each, event, project_id, pr_number, told) for each in receivers]
+        connection.execute(_ADD_MESSAGES, rows)
+
+
+def note_test(connection: sa.Connection, webhook: Webhook) -> None:
+    """Record a test message of this webhook alone."""
+    connection.execute(_ADD_MESSAGES, _message(webhook, Event.TEST, webhook.project_id, 0, "{}"))
+
+
+def _message(webhook: Any, event: Event, project_id: str, pr_number: int, cause: str) -> dict[str, object]:  # noqa: ANN401 - or a row
+    now = int(time.time())
+    return {
+        "id": f"msg_{secrets.token_hex(16)}",
+        "webhook_id": webhook.id,
+        "organization_id": webhook.organization_id,
+        "project_id": project_id,
+        "pr_number": pr_number,
+        "event": event.value,
+        "cause": cause,
+        "created_at": now,
+        "due_at": now,
+        "first_due_at": now,
+    }

@@ -17,7 +17,7 @@ from prshots.server.adapters.sql.database.schema import (
     webhook_deliveries,
     webhooks,
 )
-from prshots.server.adapters.sql.outbox.webhook_causes import note_test
+from prshots.server.adapters.sql.outbox.causes import note_test
 from prshots.server.domain.audit.models import Action
 from prshots.server.domain.webhooks.models import Event, Format, ListedDelivery, Webhook, WebhookSecret
 

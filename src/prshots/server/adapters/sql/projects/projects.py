@@ -34,7 +34,7 @@ from prshots.server.adapters.sql.database.schema import (
     tokens,
     trusts,
 )
-from prshots.server.adapters.sql.images.marks import mark_some
+from prshots.server.adapters.sql.images.due import mark_some
 from prshots.server.adapters.sql.outbox.causes import mark_newest_due
 from prshots.server.adapters.sql.projects.trusts import remove_trusts
 from prshots.server.domain.audit.models import Action

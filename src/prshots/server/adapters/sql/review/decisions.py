@@ -22,8 +22,7 @@ from prshots.server.adapters.sql.database.schema import (
     pulls,
     quarantines,
 )
-from prshots.server.adapters.sql.outbox.causes import mark_due
-from prshots.server.adapters.sql.outbox.webhook_causes import note_event
+from prshots.server.adapters.sql.outbox.causes import mark_due, note_event
 from prshots.server.adapters.sql.review.histories import find_histories
 from prshots.server.adapters.sql.review.participants import PARTICIPANTS
 from prshots.server.domain.audit.models import Action
