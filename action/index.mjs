@@ -1953,32 +1953,12 @@ function namesOfProject({ project_id, organization, project }) {
 import { createHash, randomUUID } from "node:crypto";
 import { STATUS_CODES } from "node:http";
 
-// src/forges/forge.ts
-var STATUS_NAME = "prshots";
-function statusFields({ context, state, description, url }, most = 255) {
-  const letters = [...description];
-  const beginning = letters.slice(0, most - 1).join("");
-  const words2 = letters.length > most ? `${beginning.trimEnd()}…` : description;
-  const fields = { context, state, description: words2, target_url: url };
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value));
-}
-function mergeAt(commitSha, branch2) {
-  const [sha, name] = [fullCommit(commitSha), branch(branch2)];
-  return sha && name ? { commitSha: sha, branch: name } : void 0;
-}
-var NO_PROXY = {
-  proxiedImages: async () => [],
-  purge: async () => false
-};
-function markerLine(marker, prNumber2) {
-  return marker === "link" ? `[//]: # (svc:pr-${prNumber2})` : `<!-- svc:pr-${prNumber2} -->`;
-}
-
 // src/replies.ts
 var MAX_DEPTH = 50;
 var STATES = ["compared", "no_baseline", "incomplete", "failed", "running"];
 var VERDICTS = ["changed", "moved", "new", "removed", "failed", "unchanged"];
 var GATE_STATES = ["passed", "waiting", "rejected", "blocked"];
+var STATUS_NAME = "prshots";
 var COMMIT_STATES = ["success", "pending", "failure"];
 function isState(value) {
   return STATES.some((state) => state === value);
@@ -2370,6 +2350,26 @@ function checked(name, given, read2, takes) {
 
 // src/forges/bitbucket.ts
 import { createHash as createHash2 } from "node:crypto";
+
+// src/forges/forge.ts
+function statusFields({ context, state, description, url }, most = 255) {
+  const letters = [...description];
+  const beginning = letters.slice(0, most - 1).join("");
+  const words2 = letters.length > most ? `${beginning.trimEnd()}…` : description;
+  const fields = { context, state, description: words2, target_url: url };
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value));
+}
+function mergeAt(commitSha, branch2) {
+  const [sha, name] = [fullCommit(commitSha), branch(branch2)];
+  return sha && name ? { commitSha: sha, branch: name } : void 0;
+}
+var NO_PROXY = {
+  proxiedImages: async () => [],
+  purge: async () => false
+};
+function markerLine(marker, prNumber2) {
+  return marker === "link" ? `[//]: # (svc:pr-${prNumber2})` : `<!-- svc:pr-${prNumber2} -->`;
+}
 
 // src/forges/forge_api.ts
 var MAX_PAGES = 1e3;

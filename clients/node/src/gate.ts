@@ -1,8 +1,8 @@
 /** The gate of a pull request, and the commit statuses to post. */
 import { isDeepStrictEqual } from "node:util";
 import type { Job } from "./ci/job.js";
-import { type Forge, STATUS_NAME } from "./forges/forge.js";
-import type { Gate, GateStatus, PullGate } from "./replies.js";
+import type { Forge } from "./forges/forge.js";
+import { type Gate, type GateStatus, type PullGate, STATUS_NAME } from "./replies.js";
 import { isMessage, message } from "./statements.js";
 import { pluralize } from "./wording.js";
 

@@ -1,6 +1,5 @@
 /** What the service replies. */
 import * as validate from "./ci/validate.js";
-import { STATUS_NAME } from "./forges/forge.js";
 import type { Title } from "./shot_names.js";
 
 export type Json = Record<string, unknown>;
@@ -23,6 +22,9 @@ export interface Gate {
   /** Why it is blocked. Otherwise empty. */
   reason: string;
 }
+
+/** The name that a required check has in a repository's settings. */
+export const STATUS_NAME = "prshots";
 
 const COMMIT_STATES = ["success", "pending", "failure"] as const;
 export type CommitState = (typeof COMMIT_STATES)[number];

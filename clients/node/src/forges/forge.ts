@@ -57,9 +57,6 @@ export interface CommitStatus extends GateStatus {
   url: string;
 }
 
-/** The name that a required check has in a repository's settings. */
-export const STATUS_NAME = "prshots";
-
 /** Return the fields of a status. `most` is the longest description that the forge accepts. */
 export function statusFields(
   { context, state, description, url }: CommitStatus,
