@@ -44,7 +44,7 @@ def reject_route(services: PublicServices, slots: BodySlots) -> Route:
         if "decision" in body:
             raise InvalidInputError(HAS_DECISION)
         decision = read_decision(body, Decision.REJECTED, by=f"token {access.token_label}".strip())
-        return JSONResponse(await services.reviews.record(access.project, pr_number, decision))
+        return JSONResponse(await services.reviews.reject(access.project, pr_number, decision))
 
     return Route("/v1/reject", reject, methods=["POST"])
 

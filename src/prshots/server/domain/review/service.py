@@ -206,10 +206,13 @@ class Reviews:
         """Record a person's decision. Raises ConflictError, ForbiddenError, RecordsError."""
         if decision.decision is Decision.APPROVED and project.four_eyes:
             await self._require_other_author(project, pr_number, user)
-        return await self.record(project, pr_number, decision)
+        return await self._record(project, pr_number, decision)
 
-    async def record(self, project: Project, pr_number: int, decision: NewDecision) -> Decided:
-        """Record a decision that needs no person: a rejection. Raises ConflictError, RecordsError."""
+    async def reject(self, project: Project, pr_number: int, decision: NewDecision) -> Decided:
+        """Record a rejection, which needs no person. Raises ConflictError, RecordsError."""
+        return await self._record(project, pr_number, decision)
+
+    async def _record(self, project: Project, pr_number: int, decision: NewDecision) -> Decided:
         if not await self._records.decide(project.id, pr_number, decision, int(time.time())):
             raise ConflictError(CHANGED)
         self._on_decided()
