@@ -145,15 +145,20 @@ def _compare_pair(pair: "_Pair") -> PairResult:
     verdict: PairVerdict = "changed" if changed or not pair.same_width else "moved"
     differing = int(np.count_nonzero(strengths))
     recoloring = find_recoloring(pair.rows, stretches, strengths) if pair.has_traits else None
+    more_than_colors = False
     if recoloring:
         rest = pair.strengths(stretches, recoloring)
         clear_noise(rest, _LEAST_BESIDE_COLORS)
-        recoloring.explains_all = not strips and not rest.any()
-        if not recoloring.explains_all:
+        more_than_colors = bool(strips or rest.any())
+        if more_than_colors:
             strengths, changed = rest, boxes_around(rest, MAX_REGIONS - _MAX_STRIPS)
     closeups = draw_closeups(pair.before.image, pair.after.image, changed, strips, stretches)
     shown = [Box.of(closeup.region) for closeup in closeups]
-    traits = find_traits(pair.rows, stretches, strengths, recoloring, shown) if pair.has_traits else NO_TRAITS
+    traits = NO_TRAITS
+    if pair.has_traits:
+        traits = find_traits(
+            pair.rows, stretches, strengths, recoloring, shown, more_than_colors=more_than_colors
+        )
     pair.before.image.close()  # frees memory for drawing
     inserted = sum(stretch.rows for stretch in stretches if stretch.kind == "inserted")
     # The largest distance, in rows, that any content moved or the image grew or shrank.

@@ -73,11 +73,8 @@ class Recoloring:
 
     def __init__(self, table: list[ColorChange], edges: list[tuple[Change, Change]]) -> None:
         self.table = table
-        self.explains_all = True
-        """Whether nothing differs after `apply`."""
         self._edges = edges
         self._entries = {int(old[1:], 16): int(new[1:], 16) for old, new, _ in table}
-        self._changes = [_to_rgb(np.array(entry, np.uint32)) for entry in self._entries.items()]
         self._expected: dict[int, int] = {}
 
     def apply(self, before: Pixels, after: Pixels) -> Pixels:
@@ -96,8 +93,9 @@ class Recoloring:
         expected[others] = self._mix(old[others], new[others])
         follows = (expected == new).reshape(same.shape)
         edge = ~follows & ~same & combine_neighbors(follows & same, np.maximum)
-        edge[edge] = self._mix_picture(before[..., :3], after[..., :3], edge, follows & same)
-        expected[edge.ravel()] = new[edge.ravel()]
+        if edge.any():
+            edge[edge] = self._mix_picture(before[..., :3], after[..., :3], edge, follows & same)
+            expected[edge.ravel()] = new[edge.ravel()]
         recolored = np.where((expected == new).reshape(same.shape)[..., None], after, before)
         for channel, shift in enumerate((16, 8, 0)):
             recolored[..., channel] = (expected >> np.uint32(shift)).reshape(same.shape)
@@ -111,7 +109,8 @@ class Recoloring:
         (rows, columns), olds = np.nonzero(edge), before[edge].astype(np.float32)
         change, follows = after[edge] - olds, np.zeros(len(olds), bool)
         before, stays = np.pad(before, [(1, 1), (1, 1), (0, 0)]), np.pad(stays, 1)
-        for start, target in self._changes:
+        for entry in self._entries.items():
+            start, target = _to_rgb(np.array(entry, np.uint32))
             step = target - start
             part = (change @ step / max(1, step @ step)).clip(0, 1)[:, None]
             is_part = np.abs(part * step - change).max(axis=1) <= _NEAR_MIXTURE
@@ -139,8 +138,7 @@ class Recoloring:
             nearer = beyond < distance
             expected[nearer], distance[nearer] = mixed[nearer], beyond[nearer]
         expected[distance <= 0] = news[distance <= 0]
-        red, green, blue = np.rint(expected).astype(np.uint32).T
-        numbers: list[int] = (red << np.uint32(16) | green << np.uint32(8) | blue).tolist()
+        numbers: list[int] = _to_numbers(np.rint(expected)).tolist()
         return numbers
 
 
@@ -277,7 +275,7 @@ def _step(pixels: int) -> int:
     return math.ceil(math.sqrt(max(1, pixels / _SAMPLE)))
 
 
-def _to_numbers(pixels: Pixels) -> Numbers:
+def _to_numbers(pixels: Pixels | Colors) -> Numbers:
     red, green, blue = (pixels[..., channel].astype(np.uint32).ravel() for channel in range(3))
     return red << np.uint32(16) | green << np.uint32(8) | blue
 

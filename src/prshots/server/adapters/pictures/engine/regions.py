@@ -36,9 +36,8 @@ class Box(NamedTuple):
         return cls(left, top, left + width, top + height)
 
     def overlaps(self, other: "Box") -> bool:
-        return max(self.left, other.left) < min(self.right, other.right) and max(self.top, other.top) < min(
-            self.bottom, other.bottom
-        )
+        is_level = self.top < other.bottom and other.top < self.bottom
+        return is_level and self.left < other.right and other.left < self.right
 
 
 def clear_noise(marks: npt.NDArray[np.uint8], least_sum: int) -> None:

@@ -42,12 +42,13 @@ def find_traits(
     strengths: Strength,
     recoloring: Recoloring | None,
     closeups: Sequence[Box],
+    *,
+    more_than_colors: bool,
 ) -> Traits:
     """Describe the difference of two images with the same width, and what each close-up shows of it.
 
-    If there is a recoloring that doesn't explain all, `strengths` are what it leaves.
+    If `more_than_colors` changed, `strengths` are what the recoloring leaves.
     """
-    more_than_colors = recoloring is not None and not recoloring.explains_all
     hashes = _hash_boxes(rows, stretches, strengths, recoloring if more_than_colors else None)
     moved_rows = _hash_moved_rows(rows, stretches, strengths.shape[1])
     return Traits(
