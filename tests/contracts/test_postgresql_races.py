@@ -20,7 +20,7 @@ from prshots.server.adapters.sql.database.postgresql import open_postgresql
 from prshots.server.adapters.sql.database.row_locks import lock_pull
 from prshots.server.adapters.sql.database.schema import projects
 from prshots.server.adapters.sql.images.due import due_in, some_due
-from prshots.server.adapters.sql.images.images import add_references
+from prshots.server.adapters.sql.images.references import add_references
 from prshots.server.adapters.sql.images.totals import add_images
 from prshots.server.adapters.sql.move.row_copies import begin_copying, page_after, replace_page
 from prshots.server.adapters.sql.outbox.causes import mark_due

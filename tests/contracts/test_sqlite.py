@@ -18,7 +18,7 @@ from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
 from prshots.server.config.settings import Settings
 from prshots.server.domain.images.models import Image
 from prshots.server.observability.metrics import DATABASE_SECONDS, ENGINE_FAILURES
-from prshots.server.wiring.api import DatabaseOpening
+from prshots.server.wiring.opening import DatabaseOpening
 from support.stores_and_records import (
     DATABASE_CALLS,
     SqlRecords,
@@ -90,7 +90,7 @@ async def test_a_worker_waits_while_another_process_migrates_the_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("prshots.server.adapters.sql.database.database.BUSY_SECONDS", 0.01)
-    monkeypatch.setattr("prshots.server.wiring.api.PAUSE_SECONDS", 0.01)
+    monkeypatch.setattr("prshots.server.wiring.opening.PAUSE_SECONDS", 0.01)
     open_sqlite(tmp_path / "prshots.db").connect().close()
     with contextlib.closing(sqlite3.connect(tmp_path / "prshots.db", isolation_level=None)) as migrating:
         migrating.execute("BEGIN IMMEDIATE")

@@ -8,7 +8,6 @@ import asyncio
 import contextlib
 import secrets
 import time
-from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -16,6 +15,7 @@ import structlog
 
 from prshots.contract import errors
 from prshots.contract.replies import ComparisonState, Verdict
+from prshots.server.domain.comparison.identification import Identification
 from prshots.server.domain.comparison.models import (
     ComparisonRequest,
     ComparisonSummary,
@@ -52,12 +52,6 @@ RECORD_SECONDS = 1.0
 PAIRS_AT_ONCE = 3
 """How many pairs of a run to work on. While one is compared, the next is read, and the difference images of
 the one before are stored."""
-
-MAX_UNIDENTIFIED = 2_000
-"""How many baselines can wait. The first comparison with any other baseline identifies it."""
-
-IDENTITIES_AT_ONCE = 50
-"""How many identities to record in one write."""
 
 PLAN_TRIES = 20
 """An image that is deleted between planning and recording takes another try. Many deletes may take many."""
@@ -380,56 +374,3 @@ def _result_of(found: PairResult) -> ShotResult:
 
 def _key(request: ComparisonRequest) -> _Key:
     return request.project_id, request.pr_number, request.commit_sha.lower()
-
-
-class Identification:
-    """Identifies the pixels of images that need no comparison, and of new baselines in the background."""
-
-    def __init__(
-        self, records: ComparisonRecords, store: ObjectStore, identify: IdentifyPicture, turns: Turns
-    ) -> None:
-        self._records = records
-        self._store = store
-        self._identify = identify
-        self._turns = turns
-        self._waiting: deque[tuple[Project, Image]] = deque()
-        self._task: asyncio.Task[None] | None = None
-
-    async def pixels_of(
-        self, image: Image, organization_id: str, run: str = "", *, is_urgent: bool = True
-    ) -> str | None:
-        """Return the identity of the image's pixels, "" if they can't be decoded, or None if it's unknown.
-
-        Never raises: a missing identity must not fail a comparison.
-        """
-        async with self._turns.take(organization_id, image.project_id, run, is_urgent=is_urgent):
-            try:
-                data = await self._store.read(image.key)
-                return None if data is None else await self._identify(data)
-            except errors.PictureError:
-                return ""
-            except (errors.StoreError, errors.PictureWorkerError):
-                return None
-
-    def later(self, project: Project, image: Image) -> None:
-        """Identify a baseline while no comparison is waiting. A restart loses it until its next reuse."""
-        if len(self._waiting) < MAX_UNIDENTIFIED:
-            self._waiting.append((project, image))
-            if self._task is None or self._task.done():
-                self._task = asyncio.create_task(self._work())
-
-    async def close(self) -> None:
-        if self._task:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
-
-    async def _work(self) -> None:
-        while self._waiting:
-            found = dict[str, str]()
-            while self._waiting and len(found) < IDENTITIES_AT_ONCE:
-                project, image = self._waiting.popleft()
-                pixels = await self.pixels_of(image, project.organization_id, is_urgent=False)
-                if pixels is not None:
-                    found[image.id] = pixels
-            with contextlib.suppress(errors.RecordsError):
-                await self._records.identify(found)
