@@ -36,6 +36,7 @@ class ServerInThread:
 
     def end(self) -> None:
         self.run(self.server.stop(0))
+        self.run(_end_tasks())
         self.loop.call_soon_threadsafe(self.loop.stop)
         self.thread.join(10)
         self.loop.close()
@@ -44,3 +45,11 @@ class ServerInThread:
 
     def client(self) -> httpx.Client:
         return httpx.Client(base_url=self.url, timeout=60, trust_env=False)
+
+
+async def _end_tasks() -> None:
+    """Cancel what still runs, as `uvloop.run` does at the end of a worker. It closes its connections then."""
+    tasks = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
