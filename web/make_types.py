@@ -64,6 +64,7 @@ _REPLIES = (
     replies.Gate,
     replies.Decided,
     replies.CloseUp,
+    replies.ShotPart,
     Check,
     QuotaUse,
     QuotaHolder,

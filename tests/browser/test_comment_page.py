@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, Page, expect
 from support.drawn_pages import drawn_page, sha
 from support.forge_pages import FORGES, THEMES, open_comment
 from support.markdown_pages import Page as MarkdownPage
-from support.reviewed_shop import REDESIGN, WORDING, PullRequest, review
+from support.reviewed_shop import NOTICE, REDESIGN, WORDING, PullRequest, review
 from support.service import upload
 
 pytestmark = pytest.mark.slow
@@ -18,8 +18,9 @@ pytestmark = pytest.mark.slow
 @pytest.mark.parametrize(
     ("pull", "groups", "tallest"),
     [
-        (REDESIGN, {"coupons": 6, "orders": 6, "pricing": 6, "gift-cards": 6, "21 dark": 21}, 2000),
+        (REDESIGN, {"coupons": 6, "orders": 6, "pricing": 6, "gift-cards": 6, "27 dark": 27}, 2000),
         (WORDING, {"orders": 3, "checkout/delivery, help": 9}, 900),
+        (NOTICE, {"78 to 100 px came in above the content": 36}, 1300),
     ],
 )
 def test_shows_each_change_once_and_is_short(
@@ -27,14 +28,16 @@ def test_shows_each_change_once_and_is_short(
 ) -> None:
     found = review(ci, running_browser, pull)
     assert [group["shots"] for group in found["groups"]] == [*groups.values()]
-    assert all(group["title"].startswith(start) for group, start in zip(found["groups"], groups, strict=True))
+    titles = [group["title"] for group in found["groups"]]
+    assert all(title.startswith(start) for title, start in zip(titles, groups, strict=True)), titles
     comment = write_comment(ci, pull)
     assert comment["omitted"] == 0
     for forge in FORGES:
         for theme in THEMES:
             page = open_comment(running_browser, comment["markdown"], forge, theme)
             assert page.evaluate("[...document.images].every(image => image.naturalWidth > 0)")
-            assert page.evaluate("document.documentElement.scrollHeight") <= tallest, (forge, theme)
+            height = page.evaluate("document.documentElement.scrollHeight")
+            assert height <= tallest, (forge, theme, height)
             page.close()
 
 

@@ -52,6 +52,10 @@ def pair(page: Page, name: str) -> Locator:
     return page.locator(".pair").filter(has_text=name)
 
 
+def group(page: Page, name: str) -> Locator:
+    return page.locator(".group").filter(has=page.get_by_role("heading", name=re.compile(name)))
+
+
 def open_viewer(page: Page, shop: Shop, pr_number: int, name: str) -> Locator:
     page.goto(shop.page(pr_number, f"?tab=changes&shot={name}&viewport={VIEWPORT}"))
     expect(bar(page)).to_contain_text("to review")
@@ -92,6 +96,46 @@ def test_approves_with_keys_until_nothing_is_left(page: Page, ann: Person, shop:
     assert set(states(ann, shop, 1).values()) == {"approved", "passed"}
     page.goto(f"/projects/{shop.id}")
     expect(page.get_by_role("listitem").filter(has_text="#1")).to_contain_text("Passed")
+
+
+def test_approves_one_of_two_groups_of_a_screenshot(page: Page, ann: Person, shop: Shop) -> None:
+    both = drawn_page(button="red", badge="NEW!")
+    shop.push(21, "parts", **{"step-1": both, "step-2": RED, "banner": PLAIN, "gone": PLAIN})
+    found = shop.compare(21, "parts", "main")
+    assert [len(shot["groups"]) for shot in found["shots"] if shot["name"].startswith("step")] == [2, 1]
+    page.goto(shop.page(21))
+    expect(bar(page)).to_contain_text("3 of 3 to review")
+    button, badge = group(page, "step-1, step-2|2 screenshots"), group(page, "^step-1: ")
+    expect(button.locator(".pair")).to_have_count(2)
+    expect(badge.locator(".pair")).to_have_count(1)
+    expect(badge.locator(".closeups img")).to_have_count(1)
+    shown = [each.locator("img").first.get_attribute("src") for each in (button, badge)]
+    assert shown[0] != shown[1]
+    with page.expect_request("**/decisions") as sent:
+        button.get_by_role("button", name="Approve 2 screenshots").click()
+    boxes = {pair["name"]: pair["regions"] for pair in sent.value.post_data_json["pairs"]}
+    (shot,) = (shot for shot in found["shots"] if shot["name"] == "step-1")
+    assert len(boxes["step-1"]) < len(shot["regions"])
+    expect(bar(page)).to_contain_text("1 of 3 to review")
+    expect(button).to_have_text(re.compile("Approved by ann"))
+    expect(badge.locator(".pair")).to_contain_text("Open")
+    wait_for(lambda: states(ann, shop, 21)["step-2"], "approved".__eq__)
+    assert states(ann, shop, 21)["step-1"] == "open"
+    page.reload()
+    expect(bar(page)).to_contain_text("1 of 3 to review")
+    expect(page.locator(".group.done")).to_have_text(re.compile("Approved by ann"))
+    badge.get_by_role("button", name="Approve step-1").click()
+    expect(bar(page)).to_contain_text(FINISHED)
+    wait_for(lambda: states(ann, shop, 21)["gate"], "passed".__eq__)
+    page.locator(".toast").get_by_role("button", name="Undo").click()
+    expect(bar(page)).to_contain_text("1 of 3 to review")
+    wait_for(lambda: states(ann, shop, 21)["step-1"], "open".__eq__)
+    page.reload()
+    expect(page.locator(".group.done")).to_have_text(re.compile("Approved by ann"))
+    expect(badge.locator(".pair")).to_contain_text("Open")
+    badge.locator(".pair a").click()
+    page.locator("dialog.pair-viewer").get_by_role("button", name="Approve step-1").click()
+    expect(bar(page)).to_contain_text(FINISHED)
 
 
 def test_rejects_with_a_note_and_a_pin_that_later_become_outdated(
@@ -277,10 +321,6 @@ def test_a_quarantined_shot_is_folded_and_not_approved_with_the_others(
     expect(row).to_contain_text("Ends in 3 days: ")
     row.get_by_role("button", name="End").click()
     expect(page.get_by_text("Nothing is in quarantine")).to_be_visible()
-
-
-def group(page: Page, name: str) -> Locator:
-    return page.locator(".group").filter(has=page.get_by_role("heading", name=re.compile(name)))
 
 
 def test_a_group_is_rejected_with_one_note_and_undone_at_once(

@@ -1,15 +1,17 @@
 """Renders the corpus: pairs of screenshots, and the verdict that a person gives to each.
 
-Run `.venv/bin/python tests/comparison/make_corpus.py` after you change a page, a pair or the engine. `cases.py` says how
-each pair is rendered, and `corpus.json` has the person's verdict. It writes `pictures/`, `marked/`, their names in
-`corpus.json`, and `README.md`, which shows all of it.
+Run `.venv/bin/python tests/comparison/make_corpus.py` after you change a page or a pair, with `--keep-pictures` after you
+change the engine. `cases.py` says how each pair is rendered, and `corpus.json` has the person's verdict. It writes
+`pictures/`, `marked/`, their names in `corpus.json`, and `README.md`, which shows all of it.
 """
 
+import argparse
 import asyncio
 import io
 import json
 import shutil
 import sys
+from collections import Counter
 from pathlib import Path
 
 from PIL import Image
@@ -64,6 +66,15 @@ def render_pair(pair: dict[str, str], browser: Browser, known: dict[Shot, str]) 
         pair[side] = known[shot]
 
 
+def render_all(pairs: list[dict[str, str]]) -> None:
+    known: dict[Shot, str] = {}
+    with chromium() as browser:
+        for pair in pairs:
+            render_pair(pair, browser, known)
+    corpus = json.dumps(pairs, indent=1, ensure_ascii=False)
+    (HERE / "corpus.json").write_text(corpus + "\n", encoding="utf-8")
+
+
 async def compared(pairs: list[dict[str, str]]) -> list[PairResult]:
     pool = PictureWorkers(COMPARING)
     results = [
@@ -72,6 +83,13 @@ async def compared(pairs: list[dict[str, str]]) -> list[PairResult]:
     ]
     await pool.close()
     return results
+
+
+def describe(result: PairResult) -> list[str]:
+    """Return how many pieces of each kind there are, and the largest move."""
+    kinds = Counter(piece.kind for piece in result.pieces)
+    said = [f"{count} {kind}" for kind, count in sorted(kinds.items())]
+    return [*said, *(f"{dx:+d}, {dy:+d} px" for *_, dx, dy in result.moves[:1])]
 
 
 def row(pair: dict[str, str], result: PairResult) -> str:
@@ -87,22 +105,21 @@ def row(pair: dict[str, str], result: PairResult) -> str:
         f"![after](pictures/{pair['after']})",
         marked,
         pair["person"],
-        said + (f", {result.shift:+d} rows" if result.shift else ""),
+        said + "".join(f", {word}" for word in describe(result)),
     )
     return "| " + " | ".join(cells) + " |\n"
 
 
 def main() -> None:
-    for folder in (PICTURES, MARKED):
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--keep-pictures", action="store_true", help="only compare the pairs again")
+    keeps_pictures = parser.parse_args().keep_pictures
+    pairs = json.loads((HERE / "corpus.json").read_text(encoding="utf-8"))
+    for folder in (MARKED,) if keeps_pictures else (MARKED, PICTURES):
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
-    pairs = json.loads((HERE / "corpus.json").read_text(encoding="utf-8"))
-    known: dict[Shot, str] = {}
-    with chromium() as browser:
-        for pair in pairs:
-            render_pair(pair, browser, known)
-    corpus = json.dumps(pairs, indent=1, ensure_ascii=False)
-    (HERE / "corpus.json").write_text(corpus + "\n", encoding="utf-8")
+    if not keeps_pictures:
+        render_all(pairs)
     rows = list(zip(pairs, asyncio.run(compared(pairs)), strict=True))
     right = "".join(row(pair, result) for pair, result in rows if "wrong" not in pair)
     wrong = "".join(row(pair, result) for pair, result in rows if "wrong" in pair)

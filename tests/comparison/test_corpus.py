@@ -8,9 +8,12 @@ import pytest
 
 from comparison.cases import PAIRS
 from prshots.server.adapters.pictures.engine.compare import compare
+from prshots.server.adapters.pictures.engine.regions import Box, grow
 
 HERE = Path(__file__).parent
 CORPUS: list[dict[str, Any]] = json.loads((HERE / "corpus.json").read_text(encoding="utf-8"))
+MARKED = [pair for pair in CORPUS if "region" in pair]
+"""A person marked what came in, and the words in it."""
 
 
 @pytest.mark.parametrize("pair", CORPUS, ids=[pair["name"] for pair in CORPUS])
@@ -19,7 +22,15 @@ def test_verdict_matches_a_persons(pair: dict[str, Any]) -> None:
     result = compare(before, after)
     assert result.verdict == pair.get("wrong", pair["person"]), pair["why"]
     assert bool(result.marked) == (result.verdict != "unchanged")
-    assert [list(region) for region in result.regions] == pair.get("regions", [*map(list, result.regions)])
+
+
+@pytest.mark.parametrize("pair", MARKED, ids=[pair["name"] for pair in MARKED])
+def test_the_one_region_is_around_the_new_words_and_within_a_persons(pair: dict[str, Any]) -> None:
+    before, after = ((HERE / "pictures" / pair[side]).read_bytes() for side in ("before", "after"))
+    [region] = compare(before, after).regions
+    found, outer, words = (Box.of(box) for box in (region, pair["region"], pair["words"]))
+    assert grow(outer, 3).contains(found)
+    assert grow(found, 3).contains(words)
 
 
 def test_docs_name_every_pair_that_the_engine_gets_wrong() -> None:

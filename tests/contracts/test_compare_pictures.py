@@ -122,7 +122,7 @@ async def test_images_of_different_widths_are_changed(compare: ComparePictures) 
     wider = Image.new("RGB", (WIDTH + 20, HEIGHT), "white")
     wider.paste(PAGE)
     narrow, wide = encoded(PAGE, "PNG"), encoded(wider, "PNG")
-    assert (await compare(narrow, wide)).regions == ((WIDTH, 0, 20, HEIGHT),)
+    assert (await compare(narrow, wide)).regions == [(WIDTH, 0, 20, HEIGHT)]
     for pair in ((narrow, wide), (wide, narrow)):
         assert (await compare(*pair)).verdict == "changed"
     longer = Image.new("RGB", (WIDTH + 20, HEIGHT + 5), "orange")
@@ -142,10 +142,12 @@ async def test_every_kind_of_pixel_is_compared(compare: ComparePictures, mode: s
         pictures = [picture.convert(mode) for picture in (black, empty)]
     one, other = (encoded(picture, "JPEG" if mode == "CMYK" else "PNG") for picture in pictures)
     assert (await compare(one, one)).verdict == "unchanged"
-    result = await compare(one, other)
-    assert result.verdict == "changed"
-    [(left, top, width, height)] = result.regions
-    assert abs(left - 40) + abs(top - 50) + abs(width - 40) + abs(height - 20) <= (8 if mode == "CMYK" else 0)
+    removed, added = await compare(one, other), await compare(other, one)
+    assert (removed.verdict, removed.regions, added.verdict, added.gone) == ("changed", [], "changed", [])
+    for [(left, top, width, height)] in (removed.gone, added.regions):
+        assert abs(left - 40) + abs(top - 50) + abs(width - 40) + abs(height - 20) <= (
+            8 if mode == "CMYK" else 0
+        )
 
 
 async def test_at_most_50_regions_cover_all_changes(compare: ComparePictures) -> None:

@@ -4,11 +4,15 @@ import pytest
 
 from prshots.contract.replies import ComparisonState, Verdict
 from prshots.server.domain.comparison.models import (
+    ColorChange,
     ComparisonRequest,
     ComparisonSummary,
+    Piece,
     PlannedShot,
+    Shape,
     ShotBase,
     ShotResult,
+    ShownPart,
     StoredComparison,
 )
 from prshots.server.domain.images.models import Image
@@ -21,11 +25,16 @@ PIXELS = "2" * 64
 CHANGED = ShotResult(
     Verdict.CHANGED,
     1479,
-    [(120, 40, 64, 32)],
-    3,
+    (
+        Piece((120, 40, 64, 32), "changed", (Shape(21, 9, 2**64 - 1), Shape(8, 9, 0))),
+        Piece((0, 900, 1280, 40), "gone"),
+    ),
+    ((0, 80, 1280, 800, 0, 3), (0, 10, 90, 20, 1, 0)),
+    (ColorChange("#ffffff", "#000000", 12),),
+    is_redrawn=True,
     pixels_before=PIXELS,
     pixels_after="3" * 64,
-    closeups=((120, 40, 64, 32),),
+    closeups=(ShownPart((120, 40, 64, 32), (0, 1)),),
 )
 RUNNING, COMPARED = ComparisonState.RUNNING, ComparisonState.COMPARED
 

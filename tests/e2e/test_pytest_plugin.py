@@ -255,7 +255,7 @@ def test_main_uploads_baselines_and_a_pull_request_is_compared_with_them(
     monkeypatch.setenv("SIZE", "25")
     same = here.runpytest_inprocess()
     _, comparison, note, dashboard = lines(same.stdout.str())
-    assert comparison == "Compared with main at 0123456: 1 changed, 2 unchanged."
+    assert comparison == "Compared with main at 0123456: 1 moved, 2 unchanged."
     assert note.startswith("Note: git can't find the base of 0123456: ")
     assert dashboard.startswith("dashboard: http")
 

@@ -163,16 +163,16 @@ class TestVerdicts:
         reply = project.compare("p", "1", complete=True)
         assert verdicts(reply) == {
             "button": "changed",
-            "banner": "moved",
+            "banner": "changed",
             "added": "new",
             "gone": "removed",
             "encoded": "unchanged",
             "same": "unchanged",
         }
         assert [shot["verdict"] for shot in reply["shots"]] == [
-            *("changed", "moved", "new", "removed", "unchanged", "unchanged")
+            *("changed", "changed", "new", "removed", "unchanged", "unchanged")
         ]
-        assert reply["counts"] == {"changed": 1, "moved": 1, "new": 1, "removed": 1, "unchanged": 2}
+        assert reply["counts"] == {"changed": 2, "moved": 0, "new": 1, "removed": 1, "unchanged": 2}
         assert (reply["state"], reply["base_commit"], reply["branch"]) == ("compared", sha("1"), "main")
         shots = {shot["name"]: shot for shot in reply["shots"]}
         button = shots["button"]
@@ -180,6 +180,7 @@ class TestVerdicts:
             *("name", "viewport", "theme", "verdict", "pixels", "regions", "shift"),
             *("view_url", "before_url", "diff_url", "base_commit"),
             *("pixels_before", "pixels_after", "closeups", "review", "group"),
+            *("gone", "moves", "colors", "groups", "parts"),
         }
         assert button["pixels"] > 1000
         ((left, top, width, height),) = button["regions"]
@@ -200,7 +201,11 @@ class TestVerdicts:
         assert (after["same"], after["added"], after["gone"]) == (plain, plain, "")
         assert len({after[name] for name in ("same", "encoded", "button", "banner")}) == 4
         assert [len(shots[name]["closeups"]) for name in ("banner", "added", "gone", "same")] == [1, 0, 0, 0]
-        assert shots["banner"]["shift"] == 24
+        assert shots["banner"]["shift"] == shots["banner"]["moves"][0][5] == 24
+        (part,) = button["parts"]
+        boxes = {"regions": [0], "gone": [], "closeup": 0}
+        assert part == {"group": button["group"], **boxes, "review": "open", "by": []}
+        assert button["groups"] == [button["group"]]
         assert shots["encoded"]["diff_url"] is None
         assert (shots["added"]["before_url"], shots["added"]["base_commit"]) == (None, None)
         assert (shots["gone"]["view_url"], shots["gone"]["before_url"] is None) == (None, False)

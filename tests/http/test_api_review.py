@@ -1,6 +1,8 @@
 """Decisions about compared pairs: who can make them, what they are about, and what follows for the gate."""
 
+import json
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import httpx
@@ -33,6 +35,20 @@ class Reviewed:
 
     def pairs(self, *names: str) -> list[dict[str, str]]:
         return [{key: shot[key] for key in PAIR} for shot in self.found["shots"] if shot["name"] in names]
+
+    def parts(self, group: str, *names: str) -> list[dict[str, Any]]:
+        """Return what the page sends about a group: the boxes of its part of each shot."""
+        return [
+            {key: shot[key] for key in PAIR}
+            | {side: [shot[side][index] for index in part[side]] for side in ("regions", "gone")}
+            for shot in self.latest()["shots"]
+            for part in shot["parts"]
+            if part["group"] == group and shot["name"] in names
+        ]
+
+    def part_reviews(self, name: str) -> list[tuple[str, list[str]]]:
+        (shot,) = (shot for shot in self.latest()["shots"] if shot["name"] == name)
+        return [(part["review"], part["by"]) for part in shot["parts"]]
 
     def decide(self, decision: str, *names: str, **more: object) -> httpx.Response:
         body = {"decision": decision, "pairs": self.pairs(*names)} | more
@@ -229,3 +245,99 @@ def test_another_tenants_pull_request_is_not_found(reviewed_once: Reviewed, shar
         theirs = client.post("/v1/reject", json={"pr_number": 7, "pairs": reviewed_once.pairs("cart")})
         assert (theirs.status_code, theirs.json()) == (409, CHANGED)
     assert reviewed_once.gate() == ("waiting", 2, "")
+
+
+BOTH = drawn_page(button="#d70022", badge="NEW!")
+"""Has two changes: the button of the other pages, and a badge."""
+
+
+@pytest.fixture
+def in_parts(reviewed: Reviewed) -> Reviewed:
+    """Have the same button on cart and home, and a badge on cart alone."""
+    reviewed.push("3", cart=BOTH, home=RED)
+    return reviewed
+
+
+def groups_of(reviewed: Reviewed) -> tuple[str, str]:
+    """Return the ids of the groups of the badge and of the button."""
+    shots = {shot["name"]: shot["groups"] for shot in reviewed.latest()["shots"]}
+    (button,) = shots["home"]
+    (badge,) = {*shots["cart"]} - {button}
+    return badge, button
+
+
+def test_a_shot_is_approved_when_each_of_its_parts_is(in_parts: Reviewed) -> None:
+    badge, button = groups_of(in_parts)
+    login = in_parts.owner.get_json("/me")["user"]["login"]
+    reply = in_parts.decide("approved", pairs=in_parts.parts(button, "cart", "home"))
+    assert reply.json() == {"decided": 2, "gate": {"state": "waiting", "open": 1, "reason": ""}}
+    reviews = in_parts.reviews()
+    assert (reviews["cart"]["state"], reviews["home"]["state"]) == ("open", "approved")
+    assert sorted(in_parts.part_reviews("cart")) == [("approved", [login]), ("open", [])]
+    assert in_parts.part_reviews("home") == [("approved", [login])]
+    comment = in_parts.project.comment("changes")
+    assert comment.count(f"approved by `{login}`") == 1
+
+    in_parts.push("4", cart=BOTH, home=BLUE)  # the button is in another group now
+    assert ("approved", [login]) in in_parts.part_reviews("cart")
+    in_parts.push("5", cart=BOTH, home=RED)
+    assert (
+        in_parts.decide("approved", pairs=in_parts.parts(badge, "cart")).json()["gate"]["state"] == "passed"
+    )
+    assert in_parts.reviews()["cart"]["by"] == login
+    undone = in_parts.decide("withdrawn", pairs=in_parts.parts(badge, "cart"))
+    assert undone.json()["gate"] == {"state": "waiting", "open": 1, "reason": ""}
+    assert sorted(in_parts.part_reviews("cart")) == [("approved", [login]), ("open", [])]
+    assert in_parts.decide("approved", "cart").json()["gate"]["state"] == "passed"
+    assert in_parts.decide("withdrawn", "cart").json()["gate"]["open"] == 1
+    assert in_parts.part_reviews("cart") == [("open", []), ("open", [])]
+
+
+def test_rejecting_a_part_rejects_the_shot_until_all_of_it_is_approved(in_parts: Reviewed) -> None:
+    badge, button = groups_of(in_parts)
+    in_parts.decide("approved", pairs=in_parts.parts(button, "cart", "home"))
+    in_parts.decide("rejected", pairs=in_parts.parts(badge, "cart"), note="Why a badge?")
+    assert [state for state, _ in in_parts.part_reviews("cart")] == ["rejected", "rejected"]
+    assert (
+        in_parts.decide("approved", pairs=in_parts.parts(badge, "cart")).json()["gate"]["state"] == "rejected"
+    )
+    assert (
+        in_parts.decide("approved", pairs=in_parts.parts(button, "cart")).json()["gate"]["state"] == "passed"
+    )
+
+
+def test_people_who_approve_two_parts_at_once_approve_both(in_parts: Reviewed) -> None:
+    groups = groups_of(in_parts)
+    parts = [in_parts.parts(group, "cart") for group in groups]
+    with ThreadPoolExecutor(2) as threads:
+        replies = threads.map(lambda pairs: in_parts.decide("approved", pairs=pairs), parts)
+    assert [reply.status_code for reply in replies] == [200, 200]
+    assert in_parts.reviews()["cart"]["state"] == "approved"
+
+
+def test_boxes_that_the_pair_no_longer_has_refuse_the_whole_decision(in_parts: Reviewed) -> None:
+    badge, button = groups_of(in_parts)
+    cart, home = in_parts.parts(button, "cart", "home")
+    other = in_parts.parts(badge, "cart")[0]
+    moved = cart | {"regions": [[1, 2, 3, 4]]}
+    nothing: dict[str, object] = cart | {"regions": [], "gone": []}
+    swapped = other | {"regions": [], "gone": other["regions"]}
+    for wrong in (moved, nothing, swapped):
+        reply = in_parts.decide("approved", pairs=[home, wrong])
+        assert (reply.status_code, reply.json()) == (409, CHANGED)
+    for wrong in ({"regions": [[1, 2, 3]]}, {"gone": "x"}, {"regions": None}, {"gone": [[1, 2, 3, True]]}):
+        reply = in_parts.decide("approved", pairs=[cart | wrong])
+        assert (reply.status_code, "must each be a list of boxes" in reply.text) == (400, True)
+    assert in_parts.gate() == ("waiting", 2, "")
+
+
+def test_the_audit_log_has_the_boxes_of_each_part(in_parts: Reviewed) -> None:
+    _, button = groups_of(in_parts)
+    cart, home = in_parts.parts(button, "cart", "home")
+    in_parts.decide("approved", pairs=[cart, home])
+    organization = in_parts.owner.get_json(f"/projects/{in_parts.id}")["organization"]["id"]
+    path = f"/v1/dashboard/organizations/{organization}/audit/export?action=decision"
+    details = json.loads(in_parts.owner.get(path).text.splitlines()[0])["details"]
+    assert (details["pairs"], details["in_part"]) == (2, 1)
+    # All boxes of home are the whole shot.
+    assert details["shots"] == [cart, {key: home[key] for key in PAIR}]

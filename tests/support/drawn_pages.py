@@ -18,11 +18,15 @@ def drawn_page(
     *,
     button: str = "#0060df",
     banner: int = 0,
+    badge: str = "",
     encoding: str = "PNG",
     compress: int = 1,
     scale: int = 1,
 ) -> bytes:
-    """Draw a page with text and a button. A banner pushes both down. Other encodings have the same pixels."""
+    """Draw a page with text and a button. A banner pushes both down, and a badge stands beside the text.
+
+    Other encodings have the same pixels.
+    """
     picture = Image.new("RGB", (WIDTH, HEIGHT + banner), "white")
     draw = ImageDraw.Draw(picture)
     if banner:
@@ -30,6 +34,8 @@ def drawn_page(
     for line in range(6):
         draw.text((20, banner + 12 + 22 * line), f"{label} line {line} of the page", fill="#222222")
     draw.rectangle((20, banner + 180, 120, banner + 210), fill=button)
+    if badge:
+        draw.text((250, banner + 60), badge, fill="#222222")
     picture = picture.resize((picture.width * scale, picture.height * scale), Image.Resampling.NEAREST)
     buffer = io.BytesIO()
     picture.save(

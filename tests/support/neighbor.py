@@ -174,7 +174,7 @@ def _review() -> Rows:
     shot = {"project_id": ID, "name": "cart", "viewport": "1280x800", "theme": ""}
     pair = {"pixels_before": HASHES[0], "pixels_after": HASHES[1]}
     said = {"decision": "approved", "by": ID, "user_id": ID, "at": NEVER, "note": ""}
-    said |= {"is_newest": True}
+    said |= {"is_newest": True, "boxes": '{"regions":[[0,0,9,9]],"gone":[]}'}
     forge = {"forge": "github", "api_url": "https://n.example", "repository": "n/n", "kid": "k9"}
     return {
         "decisions": [{**of_pull, **shot, **pair, **said}],
@@ -243,7 +243,7 @@ def _comparisons() -> Rows:
     ]
     comparison = {"branch": "main", "commits": "[]", "complete": 1, "run": ID, "missing": 0}
     times = {"first_seq": 10**9, "started_at": NOW, "seen_at": NOW, "state": ComparisonState.COMPARED}
-    result = {"verdict": Verdict.REMOVED, "pixels": 1, "regions": "[]", "shift": 0, "reason": ""}
+    result = {"verdict": Verdict.REMOVED, "pixels": 1, "reason": "", "difference": ""}
     pair = {"project_id": ID, "engine": 1, "created_at": NEVER}
     return {
         "comparisons": [each | comparison | times for each in of_pulls],

@@ -2,7 +2,7 @@
 
 `REDESIGN` is what a busy pull request does: it changes one button, inserts a row, recolors the dark theme, removes a page
 and adds one. That makes 45 changes in five groups. `WORDING` changes a button on three pages and inserts a row: 12 changes
-in two groups.
+in two groups. `NOTICE` inserts a banner on twelve pages beside a sidebar.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -36,7 +36,9 @@ h1 { font-size: 25px; line-height: 34px; margin-bottom: 18px } p { margin-bottom
 .row { display: flex; gap: 16px; margin-bottom: 10px } .row span { flex: 1 }
 .pic { height: 90px; border-radius: 8px; margin-bottom: 10px }
 i { display: inline-block; padding: 11px 22px; border-radius: 9px; color: #fff; background: #b4552d; font: 15px/20px "DejaVu Sans" }
-@media (max-width: 500px) { header span { display: none } main, header { padding: 18px } }
+nav { position: fixed; inset: 68px auto 0 0; width: 200px; padding: 24px 28px; border-right: 1px solid var(--line) } nav p { margin-bottom: 9px }
+.beside main { margin-left: 200px } .notice { padding: 18px 22px; border-radius: 10px; background: #fdf0d5; color: #5b4312; margin-bottom: 20px }
+@media (max-width: 500px) { header span, nav { display: none } main, header { padding: 18px } .beside main { margin-left: 0 } }
 </style><header><b>Granary</b><span>Shop</span><span>Farms</span><span>Cart</span></header><main></main>"""
 _GOODS = (
     ("Olive oil", "#c9d8c5"),
@@ -72,14 +74,25 @@ class Edition:
     orders: Sequence[str] = ("No. 1041 | 3 pieces", "No. 1038 | 12 pieces", "No. 1029 | 1 piece")
     dark: str = "dark"
     themes: Sequence[str] = ("light", "dark")
+    notice: str = ""
+    has_sidebar: bool = False
 
     def look(self, theme: str) -> str:
-        return self.dark if theme == "dark" else ""
+        return f"{self.dark if theme == 'dark' else ''}{' beside' if self.has_sidebar else ''}"
 
     def body(self, name: str) -> str:
+        around = ""
+        if self.has_sidebar:
+            around += (
+                "<nav>"
+                + "".join(f"<p>{page.rpartition('/')[2].capitalize()}</p>" for page in _BODIES)
+                + "</nav>"
+            )
+        if self.notice:
+            around += f'<div class="notice">{self.notice}</div>'
         button = f"<p><i>{self.trial}</i></p>" if name in self.trial_on else ""
-        return (
-            f"<h1>{name.rpartition('/')[2].capitalize().replace('-', ' ')}</h1>{_BODIES[name](self)}{button}"
+        return around + (
+            f"<h1>{name.rpartition('/')[2].capitalize().replace('-', ' ')}</h1>{_BODIES.get(name, _BODIES['help'])(self)}{button}"
         )
 
 
@@ -125,6 +138,12 @@ WORDING = PullRequest(
     Edition("before the wording", _FEW, trial_on=_OFFERED, themes=("light",)),
     Edition("wording", _FEW, trial="Start now", trial_on=_OFFERED, orders=_MORE_ORDERS, themes=("light",)),
 )
+_ALL = (*_BODIES, "privacy")
+NOTICE = PullRequest(
+    484,
+    Edition("before the notice", _ALL, themes=("light",), has_sidebar=True),
+    Edition("notice", _ALL, themes=("light",), has_sidebar=True, notice="Your trial ends in 9 days. <b>Choose a plan</b> to keep your data."),
+)  # fmt: skip
 
 
 def take_shots(browser: Browser, *editions: Edition) -> Iterator[Shots]:

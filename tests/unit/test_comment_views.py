@@ -26,6 +26,7 @@ from prshots.contract.replies import (
     Review,
     ReviewState,
     ShotGroup,
+    ShotPart,
     SizedComment,
     Verdict,
 )
@@ -88,12 +89,24 @@ def compared(
     return replace(shot, **more)  # type: ignore[arg-type]
 
 
+def _with_part(shot: ComparedShot, group: str) -> ComparedShot:
+    """Return the shot in this group alone, with all that differs, unless it has parts already."""
+    if shot.parts or not group:
+        return shot
+    closeup = 0 if shot.closeups else None
+    review = shot.review
+    people = [review.by] if review.by else []
+    boxes = range(len(shot.regions)), range(len(shot.gone))
+    part = ShotPart(group, *boxes, closeup, review.state, people)
+    return replace(shot, group=group, groups=[group], parts=[part])
+
+
 def comparison(
     shots: Sequence[ComparedShot], state: ComparisonState = ComparisonState.COMPARED, branch: str = "main"
 ) -> Comparison:
     """Return a comparison in which the shots without a group are grouped by name."""
     counts = Counter(shot.verdict.value for shot in shots)
-    shots = [replace(shot, group=shot.group or group_by_name(shot)) for shot in shots]
+    shots = [_with_part(shot, shot.group or group_by_name(shot)) for shot in shots]
     members: dict[str, list[ComparedShot]] = {}
     for shot in shots:
         members.setdefault(shot.group, []).append(shot)
@@ -277,14 +290,14 @@ def test_changes_has_a_line_and_a_picture_for_each_group_with_links_to_the_dashb
         "- **[2 dark screenshots recolored](D?group=plum)**: `#0f1419` → `#15101c`\n"
         "- **[`gift`](D?group=2dd58efc66f2)**: 1\n"
         "\n"
-        '<p><a href="D?tab=changes&amp;shot=pricing&amp;viewport=375x812"><code>pricing</code></a>'
-        " · 375x812 · before and after · 1,479 px in 2 regions · 1 shown<br>\n"
-        '<a href="D?tab=changes&amp;shot=pricing&amp;viewport=375x812">'
+        '<p><a href="D?tab=changes&amp;shot=pricing&amp;viewport=1280x800"><code>pricing</code></a>'
+        " · 1280x800 · before and after · 1,479 px in 2 regions · 1 of 2 shown<br>\n"
+        '<a href="D?tab=changes&amp;shot=pricing&amp;viewport=1280x800">'
         '<img alt="pricing" src="1-closeup"></a></p>\n'
         "\n"
         "<details><summary>2 more screenshots</summary>\n"
         "\n"
-        "- [`pricing`](D?tab=changes&shot=pricing&viewport=768x1024) · 768x1024, 1280x800 · changed\n"
+        "- [`pricing`](D?tab=changes&shot=pricing&viewport=375x812) · 375x812, 768x1024 · changed\n"
         "\n"
         "</details>\n"
         "\n"
@@ -343,13 +356,13 @@ def test_changes_without_html_has_the_same_pictures():
         "**[`pricing`](D?group=56b914300b6f)**: 3\n"
         "- **[2 dark screenshots recolored](D?group=plum)**: `#0f1419` → `#15101c`\n"
         "\n"
-        "[`pricing`](D?tab=changes&shot=pricing&viewport=375x812) · 375x812 · before and after · 1,479 px in 2 regions · 1 shown\n"
+        "[`pricing`](D?tab=changes&shot=pricing&viewport=1280x800) · 1280x800 · before and after · 1,479 px in 2 regions · 1 of 2 shown\n"
         "\n"
-        "[![pricing](1-closeup)](D?tab=changes&shot=pricing&viewport=375x812)\n"
+        "[![pricing](1-closeup)](D?tab=changes&shot=pricing&viewport=1280x800)\n"
         "\n"
         "**2 more screenshots**\n"
         "\n"
-        "- [`pricing`](D?tab=changes&shot=pricing&viewport=768x1024) · 768x1024, 1280x800 · changed\n"
+        "- [`pricing`](D?tab=changes&shot=pricing&viewport=375x812) · 375x812, 768x1024 · changed\n"
         "\n"
         "[`help & more`](D?tab=changes&shot=help%20%26%20more&viewport=1280x800&theme=dark)"
         " · 1280x800 dark · before and after · recolored\n"
@@ -369,13 +382,13 @@ def test_changes_without_html_has_the_same_pictures():
         (
             HTML,
             (
-                "<p><code>pricing</code> · 375x812 · before and after · 1,479 px in 2 regions · 1 shown<br>\n"
+                "<p><code>pricing</code> · 1280x800 · before and after · 1,479 px in 2 regions · 1 of 2 shown<br>\n"
                 '<a href="1-closeup"><img alt="pricing" src="1-closeup"></a></p>'
             ),
         ),
         (
             LINK,
-            "`pricing` · 375x812 · before and after · 1,479 px in 2 regions · 1 shown\n\n[![pricing](1-closeup)](1-closeup)",
+            "`pricing` · 1280x800 · before and after · 1,479 px in 2 regions · 1 of 2 shown\n\n[![pricing](1-closeup)](1-closeup)",
         ),
     ],
 )

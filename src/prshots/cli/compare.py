@@ -152,7 +152,7 @@ def _pixels(shot: "ComparedShot") -> str:
     match shot.verdict:
         case Verdict.CHANGED:
             return f"{shot.pixels:,}"
-        case Verdict.MOVED:
+        case Verdict.MOVED if shot.shift:
             name = "rows_removed" if shot.shift < 0 else "rows_inserted"
             return message(name, rows=f"{abs(shot.shift):,}")
     return "-"

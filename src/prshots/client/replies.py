@@ -23,6 +23,7 @@ from prshots.contract.replies import (
     PullGate,
     Review,
     ReviewState,
+    ShotPart,
     Verdict,
 )
 
@@ -64,7 +65,13 @@ def _shot(value: Mapping[str, Any]) -> ComparedShot:
     verdict, pixels = Verdict(value["verdict"]), int(value["pixels"] or 0)
     review = _read_note(Review, value["review"]) if "review" in value else NO_REVIEW
     closeups = [reply_from(CloseUp, each) for each in value.get("closeups", ())]
-    return reply_from(ComparedShot, value, verdict=verdict, pixels=pixels, review=review, closeups=closeups)
+    parts = [
+        reply_from(ShotPart, each, review=ReviewState(each.get("review", ReviewState.OPEN)))
+        for each in value.get("parts", ())
+    ]
+    return reply_from(
+        ComparedShot, value, verdict=verdict, pixels=pixels, review=review, closeups=closeups, parts=parts
+    )
 
 
 def _gate(value: Mapping[str, Any]) -> Gate:

@@ -71,8 +71,18 @@ def _describe(shots: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
             decision.pop("untrusted_note", None)
         noted.add(note)
         urls = [close_up["url"] for close_up in shot.get("closeups", ())]
+        part = _first_open(shot)
+        if part and part["closeup"] is not None:
+            urls.insert(0, urls[part["closeup"]])
         url = next(filter(None, (*urls, shot["view_url"], shot["before_url"])), "")
-        yield _pick(shot, (*_PLACE, "verdict", "group")) | decision | _filled({"url": url})
+        group = {"group": part["group"] if part else shot.get("group")}
+        yield _pick(shot, (*_PLACE, "verdict")) | _filled(group) | decision | _filled({"url": url})
+
+
+def _first_open(shot: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return the first part that somebody still has to look at. An older service doesn't say."""
+    parts = shot.get("parts", ())
+    return next((part for part in parts if part.get("review") == ReviewState.OPEN), None)
 
 
 def _decision(review: Mapping[str, Any]) -> dict[str, Any]:

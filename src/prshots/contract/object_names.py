@@ -1,7 +1,7 @@
 """The objects of an image in the origin store: their names and content types.
 
 An image is `<id[:2]>/<id>.<ext>`, and its thumbnail is `<id[:2]>/<id>.thumb.webp`. Its difference image,
-`<id[:2]>/<id>.diff.jpg`, shows the changes since its base, and `<id[:2]>/<id>.closeup1.png` to `closeup3.png`
+`<id[:2]>/<id>.diff.jpg`, shows the changes since its base, and `<id[:2]>/<id>.closeup1.png` to `closeup6.png`
 show the changed parts at full size. The URL alone determines the key, so delivery
 needs no database. `deploy/nginx/prshots/ask-first.conf` has the same rule for nginx; a test compares the two.
 """
@@ -15,7 +15,7 @@ SHARDS = [f"{number:02x}" for number in range(256)]
 
 THUMBNAIL_EXT = "thumb.webp"
 DIFF_EXT = "diff.jpg"
-CLOSEUP_EXTS = ("closeup1.png", "closeup2.png", "closeup3.png")
+CLOSEUP_EXTS = tuple(f"closeup{number}.png" for number in range(1, 7))
 
 OWNER_MARK = ".installation"
 """The object that names the store's installation."""

@@ -210,12 +210,17 @@ MANUAL = "manual"
 Region = tuple[int, int, int, int]
 """A rectangle of pixels: left, top, width, height."""
 
+Move = tuple[int, int, int, int, int, int]
+"""A rectangle of the after image, and how far its content moved to the right and down."""
+
 
 class GroupKind(StrEnum):
     """The reason why shots are in a group.
 
-    `SAME_PIXELS`: the same parts changed in the same way. `RECOLORED`: the same colors changed, like a theme.
-    `INSERTED`: the same rows were inserted or removed. `SINGLE`: the changed shots of one name.
+    `SINGLE`: a change of one name. `SAME_PIXELS`: the same pieces changed the same way on several names.
+    `INSERTED`: the same content came in or went on several names, and moved other content. `MOVED`: content
+    only stands elsewhere, by the same offset. `REDRAWN`: nearly all text is drawn differently.
+    `RECOLORED`: the same colors changed, like a theme.
     """
 
     REMOVED = "removed"
@@ -223,6 +228,8 @@ class GroupKind(StrEnum):
     SAME_PIXELS = "same_pixels"
     INSERTED = "inserted"
     NEW = "new"
+    MOVED = "moved"
+    REDRAWN = "redrawn"
     RECOLORED = "recolored"
 
 
@@ -363,6 +370,23 @@ class CloseUp:
 
 
 @dataclass(frozen=True, slots=True)
+class ShotPart:
+    """The part of a shot that belongs to a group."""
+
+    group: str
+    regions: Sequence[int]
+    """Indexes of the shot's `regions`."""
+    gone: Sequence[int]
+    """Indexes of what is `gone`."""
+    closeup: int | None
+    """The index of the close-up that shows this part best. Null if none does."""
+    review: ReviewState = field(default_factory=lambda: ReviewState.NOT_NEEDED)
+    """The state of this part. A shot is approved when each of its parts is."""
+    by: Sequence[str] = field(default_factory=list)
+    """Who decided about this part."""
+
+
+@dataclass(frozen=True, slots=True)
 class ComparedShot:
     name: str
     viewport: str
@@ -371,9 +395,9 @@ class ComparedShot:
     pixels: int
     """Pixels that differ."""
     regions: Sequence[Region]
-    """Left, top, width and height, in pixels of the after image."""
+    """What changed, came in or has another color: left, top, width and height, in the after image."""
     shift: int
-    """How many rows the content below moved down. Negative: up."""
+    """How many rows the largest of the moves goes down. Negative: up."""
     view_url: str | None
     """Null for a removed shot."""
     before_url: str | None
@@ -385,10 +409,21 @@ class ComparedShot:
     """Identifies the decoded pixels: two encodings of the same pixels have the same value. May be empty."""
     pixels_after: str = field(default_factory=str)
     closeups: Sequence[CloseUp] = field(default_factory=list)
-    """At most three. Empty if the changes cover a quarter of the image or more."""
+    """At most six."""
     review: Review = field(default_factory=lambda: NO_REVIEW)
+    gone: Sequence[Region] = field(default_factory=list)
+    """What is gone, in pixels of the before image."""
+    moves: Sequence[Move] = field(default_factory=list)
+    """Boxes of the after image whose content stood elsewhere: left, top, width, height, and how far it moved
+    to the right and down. At most 64, the largest first."""
+    colors: Sequence[tuple[str, str]] = field(default_factory=list)
+    """The old and the new color that most recolored pixels follow, at most 16."""
+    groups: Sequence[str] = field(default_factory=list)
+    """The ids of its groups, in their order."""
+    parts: Sequence[ShotPart] = field(default_factory=list)
+    """What belongs to each of its groups."""
     group: str = ""
-    """The id of its group. Only present for a changed, moved, new or removed shot."""
+    """The first of its groups. Only present for a changed, moved, new or removed shot."""
     ancestor: bool = True
     """Only present if false: no listed commit has the shot, so its base is the branch's newest baseline.
 

@@ -77,7 +77,7 @@ PULL_REQUESTS: dict[str, PullRequest] = {
         "A button of one page has the same pixels in all viewports.",
         "pricing/*/light",
         (Edit("*/*/*", selector="#buy", text="Buy now"),),
-        (("same_pixels", "*/*/*"),),
+        (("single", "*/*/*"),),
     ),
     "button-of-one-page-in-two-themes": PullRequest(
         "A button of one page: one thing to look at, in six screenshots.",
@@ -95,7 +95,7 @@ PULL_REQUESTS: dict[str, PullRequest] = {
         "Every page has the new label, and one page has another sentence.",
         "home,docs,settings,faq/mobile,desktop/light",
         (LABEL, Edit("faq/*/*", selector="#second", text="All that we made, and some more.")),
-        (("same_pixels", "faq/*/*"), ("same_pixels", "*/*/*")),
+        (("single", "faq/*/*"), ("same_pixels", "*/*/*")),
     ),
     "two-buttons": PullRequest(
         "One button on some pages, another one on others.",
@@ -200,13 +200,13 @@ PULL_REQUESTS: dict[str, PullRequest] = {
             Edit("settings/*/*", selector="h1", text="Preferences"),
             Edit("about/*/*", selector="h1", text="Who we are"),
         ),
-        tuple(("same_pixels", f"{name}/*/*") for name in ("home", "docs", "settings", "about")),
+        tuple(("single", f"{name}/*/*") for name in ("home", "docs", "settings", "about")),
     ),
     "other-font": PullRequest(
         "Every text has another font, and every page looks different.",
         "pricing,orders,about,login/mobile,desktop/light",
         (Edit("*/*/*", 'body { font-family: "DejaVu Serif" }'),),
-        tuple(("single", f"{name}/*/*") for name in ("pricing", "orders", "about", "login")),
+        (("redrawn", "*/*/*"),),
     ),
     "larger-headings": PullRequest(
         "The headings have another size. Each page has its own.",
@@ -276,7 +276,7 @@ PULL_REQUESTS: dict[str, PullRequest] = {
         "One button of one page is green: not a theme.",
         "pricing/*/light",
         (Edit("*/*/*", "#buy { background: #1a7f37 }"),),
-        (("same_pixels", "*/*/*"),),
+        (("single", "*/*/*"),),
     ),
     "recolored-button-in-two-themes": PullRequest(
         "One button of one page, two themes.",
@@ -316,7 +316,7 @@ PULL_REQUESTS: dict[str, PullRequest] = {
             Edit("docs/*/*", selector="#second", text="Always leave it alone."),
             Edit("faq/*/*", "a { visibility: hidden }"),
         ),
-        (("same_pixels", "docs/*/*"), ("same_pixels", "faq/*/*"), ("recolored", "*/*/*")),
+        (("single", "docs/*/*"), ("single", "faq/*/*"), ("recolored", "*/*/*")),
     ),
     "from-light-to-dark": PullRequest(
         "The theme turns from light to dark. A button has another label, and a page has a notice.",
@@ -329,7 +329,7 @@ PULL_REQUESTS: dict[str, PullRequest] = {
             Edit("settings/*/*", selector="#save", text="Delete account"),
             Edit("orders/*/*", shown("#notice")),
         ),
-        (("same_pixels", "settings/*/*"), ("single", "orders/*/*"), ("recolored", "*/*/*")),
+        (("single", "settings/*/*"), ("single", "orders/*/*"), ("recolored", "*/*/*")),
     ),
     "two-recolorings": PullRequest(
         "Links on some pages, lines on others.",
@@ -375,31 +375,31 @@ PULL_REQUESTS: dict[str, PullRequest] = {
         "One more row in a list of one page.",
         "orders/*/*",
         (Edit("*/*/*", shown("#row", "list-item")),),
-        (("inserted", "*/*/*"),),
+        (("single", "*/*/*"),),
     ),
     "padding": PullRequest(
         "More room above the headings.",
         "docs,orders,login/mobile,desktop/light",
         (Edit("*/*/*", "h1 { margin-top: 12px }"),),
-        (("inserted", "*/*/*"),),
+        (("moved", "*/*/*"),),
     ),
     "footer-shorter": PullRequest(
         "The footer's second line is gone.",
         "home,pricing,settings/*/light",
         (Edit("*/*/*", "#legal { display: none }"),),
-        (("inserted", "*/*/*"),),
+        (("same_pixels", "*/*/*"),),
     ),
     "card-removed": PullRequest(
         "A card of one page is gone.",
         "about/*/light",
         (Edit("*/*/*", "#press { display: none }"),),
-        (("inserted", "*/*/*"),),
+        (("single", "*/*/*"),),
     ),
     "notice-and-row": PullRequest(
         "A notice on some pages, a row on another.",
         "home,faq,orders/mobile,desktop/light",
         (Edit("home,faq/*/*", shown("#notice")), Edit("orders/*/*", shown("#row", "list-item"))),
-        (("inserted", "home,faq/*/*"), ("inserted", "orders/*/*")),
+        (("inserted", "home,faq/*/*"), ("single", "orders/*/*")),
     ),
     "notice-and-strip": PullRequest(
         "Two notices, on different pages.",
@@ -438,7 +438,7 @@ PULL_REQUESTS: dict[str, PullRequest] = {
         (
             ("removed", "legacy/*/*"),
             ("single", "pricing/*/*"),
-            ("inserted", "orders/*/*"),
+            ("single", "orders/*/*"),
             ("recolored", "*/*/dark"),
             ("new", "checkout/*/*"),
         ),
@@ -450,13 +450,13 @@ PULL_REQUESTS: dict[str, PullRequest] = {
             Edit("pricing/*/*", selector="#buy", text="Buy now"),
             Edit("orders/*/*", shown("#row", "list-item")),
         ),
-        (("single", "pricing/*/*"), ("inserted", "orders/*/*")),
+        (("single", "pricing/*/*"), ("single", "orders/*/*")),
     ),
     "label-notice-and-new-page": PullRequest(
         "A label, a notice on one page, and a new page.",
         "home,docs,faq,login/mobile,desktop/light",
         (Edit("home,docs,faq/*/*", selector="#sign", text="Log in"), Edit("login/*/*", shown("#notice"))),
-        (("same_pixels", "home,docs,faq/*/*"), ("inserted", "login/*/*"), ("new", "checkout/*/*")),
+        (("same_pixels", "home,docs,faq/*/*"), ("single", "login/*/*"), ("new", "checkout/*/*")),
     ),
     "accent-and-text": PullRequest(
         "Links and buttons are violet. One page has another sentence.",

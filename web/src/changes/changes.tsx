@@ -9,7 +9,7 @@ import {
   isUnfiltered,
   type ShotFilter,
 } from "../gallery/shot-filter";
-import { isSameShot, shotId } from "../gallery/shot-key";
+import { isSameShot } from "../gallery/shot-key";
 import { Toolbar } from "../gallery/toolbar";
 import { useShotFilter } from "../gallery/use-shot-filter";
 import { compareCommand } from "../lib/commands";
@@ -28,6 +28,7 @@ import { arePairs, describeDone, describeState } from "./descriptions";
 import { sortByGroup, toSections } from "./groups";
 import { PairSheet } from "./pair-sheet";
 import { PairViewer } from "./pair-viewer";
+import { partId, toParts, toShots } from "./parts";
 import {
   type Counts,
   countChanges,
@@ -91,7 +92,7 @@ export function ComparedChanges(props: ComparedChangesProps) {
   const { branch, counts, groups, gate, blocked, outdated_notes } = comparison;
   const all = desk.shots;
   const inVerdict = useMemo(() => filterByVerdict(all, filter.verdict), [all, filter.verdict]);
-  const sorted = useMemo(() => sortByGroup(inVerdict, groups), [inVerdict, groups]);
+  const sorted = useMemo(() => sortByGroup(inVerdict.flatMap(toParts), groups), [inVerdict, groups]);
   const inOrder = useStableOrder(
     filterShots(sorted, filter, (shot) => shot),
     `${comparison.commit_sha} ${new URLSearchParams(filterParameters(filter))}`,
@@ -99,6 +100,7 @@ export function ComparedChanges(props: ComparedChangesProps) {
   const [isWhole, setWhole] = useState(false);
   const sections = toSections(inOrder, groups);
   const found = sections.flatMap((section) => section.shots);
+  const foundShots = toShots(found, all);
   const openShot = openShotFrom(query);
   const close = useCloseViewer(urls, "changes", filter, openShot);
   const { actions, dialog } = usePageReview(desk, found, urls, filter);
@@ -122,7 +124,7 @@ export function ComparedChanges(props: ComparedChangesProps) {
           <Toolbar
             {...{ urls, filterInput, ...filterOptions(all) }}
             tab="changes"
-            found={found.length}
+            found={foundShots.length}
             total={inVerdict.length}
           >
             {all.some(({ closeups }) => closeups.length > 0) && (
@@ -146,7 +148,7 @@ export function ComparedChanges(props: ComparedChangesProps) {
       {openShot && (
         <PairViewer
           {...{ openShot, comparison, desk, urls, filter, refresh, onHelp }}
-          order={orderOf(openShot, found, all)}
+          order={orderOf(openShot, foundShots, all)}
           onClose={close}
         />
       )}
@@ -159,7 +161,7 @@ function useStableOrder(shots: ShotWithVerdict[], view: string): ShotWithVerdict
   const last = useRef({ view, ids: [] as string[] });
   const ordered = keepOrder(shots, last.current.view === view ? last.current.ids : []);
   useEffect(() => {
-    last.current = { view, ids: ordered.map(shotId) };
+    last.current = { view, ids: ordered.map(partId) };
   });
   return ordered;
 }

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { Comparison } from "../lib/types";
 import { firstShots, indexSections, sortByGroup, toSections } from "./groups";
+import { boxesOf, toParts, toShots } from "./parts";
 import { comparedShot } from "./sample-comparisons";
 import { shotsWithVerdict } from "./verdicts";
 
@@ -26,6 +27,50 @@ test("failed shots come first, then each group’s shots by name, then shots wit
   expect(sorted.map(({ name }) => name)).toEqual(["cut", "old", "step-2", "step-10", "cart", "home", "lone"]);
   expect(sections.map(({ id }) => id)).toEqual(["failed", "r", "a", "b", "p", "changed"]);
   expect(sections[0]?.title).toBe("1 screenshot could not be compared");
+});
+
+const closeup = (url: string, top: number) => ({
+  url,
+  region: [0, top, 100, 50] as [number, number, number, number],
+});
+
+test("a shot is in each of its groups, with that part’s close-ups, boxes and review", () => {
+  const [cart] = shotsWithVerdict([
+    comparedShot({
+      regions: [
+        [0, 10, 9, 9],
+        [0, 210, 9, 9],
+        [0, 410, 9, 9],
+      ],
+      gone: [[5, 5, 5, 5]],
+      closeups: [closeup("top", 0), closeup("middle", 200), closeup("end", 400)],
+      groups: ["p", "a"],
+      group: "p",
+      parts: [
+        { group: "p", regions: [0, 2], gone: [], closeup: 2, review: "approved", by: ["ann", "bob"] },
+        { group: "a", regions: [1], gone: [0], closeup: 1, review: "open", by: [] },
+      ],
+      review: { state: "open", by: "", at: null, note: "", pin: null },
+    }),
+  ]);
+  const parts = cart ? toParts(cart) : [];
+  const shown = toSections(sortByGroup(parts, groups), groups);
+  expect(shown.map(({ id, shots }) => [id, shots.map(({ review: { state, by } }) => [state, by])])).toEqual([
+    ["a", [["open", ""]]],
+    ["p", [["approved", "ann and bob"]]],
+  ]);
+  expect(parts.map(({ closeups }) => closeups.map(({ url }) => url))).toEqual([["end", "top"], ["middle"]]);
+  expect(parts.map((each) => each.part && boxesOf(each, each.part))).toEqual([
+    {
+      regions: [
+        [0, 10, 9, 9],
+        [0, 410, 9, 9],
+      ],
+      gone: [],
+    },
+    { regions: [[0, 210, 9, 9]], gone: [[5, 5, 5, 5]] },
+  ]);
+  expect(toShots(parts, cart ? [cart] : [])).toEqual([cart]);
 });
 
 test("the first shot with close-ups leads its section", () => {

@@ -1,11 +1,14 @@
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import {
   alignPieces,
+  atBefore,
   cutPosition,
   enclosingSize,
+  offsetInView,
   pieceStyle,
   relativeRegion,
   relativeSize,
+  restStyle,
   usableMode,
 } from "./pair-layout";
 import { comparedShot } from "./sample-comparisons";
@@ -22,107 +25,55 @@ test("two images of different heights share one box, and regions are relative to
   });
 });
 
-describe("alignPieces", () => {
-  const size = (height: number) => ({ width: 600, height });
-  type Regions = Parameters<typeof alignPieces>[0]["regions"];
-  const pieces = (regions: Regions, shift: number, before: number, after: number) =>
-    alignPieces({ regions, shift }, size(before), size(after)).map(({ from, to, by }) => [from, to, by]);
+type Boxes = Parameters<typeof alignPieces>[0];
 
-  test.each<[string, Regions, number, number, number, number[][]]>([
-    ["nothing moved", [[0, 10, 600, 40]], 0, 500, 500, [[0, 500, 0]]],
-    ["a banner at the top", [[0, 0, 600, 24]], 24, 500, 524, [[0, 500, 24]]],
-    [
-      "one row inserted",
-      [
-        [0, 196, 600, 53],
-        [20, 300, 40, 8],
-      ],
-      53,
-      500,
-      553,
-      [
-        [0, 196, 0],
-        [196, 500, 53],
-      ],
-    ],
-    [
-      "two sections",
-      [
-        [0, 129, 600, 81],
-        [0, 372, 600, 81],
-      ],
-      162,
-      500,
-      662,
-      [
-        [0, 129, 0],
-        [129, 291, 81],
-        [291, 500, 162],
-      ],
-    ],
-    [
-      "rows removed",
-      [[0, 209, 600, 2]],
-      -81,
-      500,
-      419,
-      [
-        [0, 210, 0],
-        [291, 500, -81],
-      ],
-    ],
-    [
-      "a page of fixed height",
-      [
-        [0, 215, 600, 53],
-        [0, 390, 600, 2],
-      ],
-      53,
-      500,
-      500,
-      [
-        [0, 215, 0],
-        [215, 338, 53],
-        [391, 500, 0],
-      ],
-    ],
-    [
-      "a recolored header besides",
-      [
-        [0, 0, 600, 40],
-        [0, 215, 600, 53],
-      ],
-      53,
-      500,
-      553,
-      [
-        [0, 215, 0],
-        [215, 500, 53],
-      ],
-    ],
-    [
-      "rows removed in two places",
-      [
-        [0, 100, 600, 2],
-        [0, 300, 600, 2],
-      ],
-      -90,
-      500,
-      410,
-      [[0, 500, 0]],
-    ],
-  ])("%s", (_, regions, shift, before, after, expected) => {
-    expect(pieces(regions, shift, before, after)).toEqual(expected);
-  });
+const banner: Boxes["moves"] = [[0, 64, 600, 400, 0, 64]];
+const wider: Boxes["moves"] = [
+  [201, 0, 400, 90, 1, 0],
+  [201, 130, 400, 90, 1, 0],
+  [0, 300, 200, 20, 0, 24],
+];
 
-  test("a piece is cut out of its image and moved", () => {
-    expect(pieceStyle({ from: 100, to: 400, by: 50 }, size(400), size(500))).toEqual({
-      width: "100%",
-      height: "80%",
-      top: "10%",
-      clipPath: "inset(25% 0 0%)",
-    });
+test("content that moved is cut out of the before image and drawn where the after image has it", () => {
+  const [piece, ...others] = alignPieces({ regions: [[0, 0, 600, 64]], moves: banner });
+  expect([piece, others]).toEqual([{ box: [0, 0, 600, 400], dx: 0, dy: 64 }, []]);
+  const size = { width: 600, height: 800 };
+  expect(piece && pieceStyle(piece, size, { width: 600, height: 1600 })).toEqual({
+    width: "100%",
+    height: "50%",
+    left: "0%",
+    top: "4%",
+    clipPath: "inset(0% 0% 50% 0%)",
   });
+  const holes = "0% 0%, 100% 0%, 100% 50%, 0% 50%, 0% 0%, 0% 0%";
+  expect(restStyle([{ box: [0, 0, 600, 400], dx: 0, dy: 64 }], size, size).clipPath).toBe(
+    `polygon(evenodd, 0% 0%, 100% 0%, 100% 100%, 0% 100%, 0% 0%, ${holes})`,
+  );
+  expect(restStyle([], size, size)).toEqual({ width: "100%", height: "100%" });
+});
+
+test.each<[string, Boxes, number[][]]>([
+  ["a word amid content that moved", { regions: [[250, 100, 40, 20]], moves: wider }, [[249, 100, 40, 20]]],
+  ["a row that came in above what it pushed down", { regions: [[0, 0, 600, 64]], moves: banner }, []],
+  ["a change far from everything", { regions: [[250, 600, 40, 20]], moves: wider }, []],
+  ["nothing moved", { regions: [[0, 0, 9, 9]], moves: [] }, []],
+])("%s", (_, shot, amid) => {
+  expect(
+    alignPieces(shot)
+      .slice(shot.moves.length)
+      .map(({ box }) => box),
+  ).toEqual(amid);
+});
+
+test("the view is aligned by the move that fills most of it, else by the largest", () => {
+  const view = (left: number, top: number) => ({ left, top, width: 200, height: 100 });
+  expect(offsetInView(wider, view(200, 0), "after")).toEqual([1, 0]);
+  expect(offsetInView(wider, view(0, 290), "after")).toEqual([0, 24]);
+  expect(offsetInView(wider, view(0, 190), "before")).toEqual([0, 24]);
+  expect(offsetInView(wider, view(0, 900), "before")).toEqual([1, 0]);
+  expect(offsetInView([], view(0, 0), "before")).toEqual([0, 0]);
+  expect(atBefore([10, 500, 40, 20], banner)).toEqual([10, 436, 40, 20]);
+  expect(atBefore([10, 0, 40, 20], banner)).toEqual([10, 0, 40, 20]);
 });
 
 test("a long page is cut around a row, but never beyond its ends", () => {

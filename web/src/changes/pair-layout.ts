@@ -23,74 +23,121 @@ export const relativeRegion = ([left, top, width, height]: ComparedShot["regions
   ...relativeSize({ width, height }, whole),
 });
 
-/** Rows of the before image, and how far down the after image has them; negative if it has them further up. */
+type Region = ComparedShot["regions"][number];
+
+/** A box of the before image, and how far the after image has its content to the right and down. */
 export interface Piece {
-  from: number;
-  to: number;
-  by: number;
+  box: Region;
+  dx: number;
+  dy: number;
 }
 
-/** How high the box of a seam is: it marks where rows were removed. */
-const SEAM = 2;
+type Moved = Pick<ComparedShot, "regions" | "moves">;
 
-/** With more strips, there are too many combinations to try. */
-const MOST_STRIPS = 6;
+/** Where the content of each move was in the before image, and that of changes amid content that moved. */
+export function alignPieces({ regions, moves }: Moved): Piece[] {
+  const amid = regions.flatMap((region) => {
+    const [dx, dy] = offsetAmid(region, moves) ?? [0, 0];
+    return dx || dy ? [toPiece([...region, dx, dy])] : [];
+  });
+  return [...moves.map(toPiece), ...amid];
+}
+
+type Move = ComparedShot["moves"][number];
+
+const toPiece = ([x, y, width, height, dx, dy]: Move): Piece => ({
+  box: [x - dx, y - dy, width, height],
+  dx,
+  dy,
+});
+
+/** How far from a change the content on both sides of it can be. */
+const NEAR = 64;
+
+/** The offset of the content on two opposite sides. With another one on each side, content came in between. */
+function offsetAmid(region: Region, moves: Move[]): [number, number] | null {
+  const sides = new Map<string, Set<string>>();
+  for (const [x, y, width, height, dx, dy] of moves) {
+    const [across, down] = [gap(region[0], region[2], x, width), gap(region[1], region[3], y, height)];
+    const key = `${dx} ${dy}`;
+    const found = sides.get(key) ?? new Set();
+    sides.set(key, found);
+    if (across < 0 && Math.abs(down) <= NEAR) found.add(y < region[1] ? "above" : "below");
+    if (down < 0 && Math.abs(across) <= NEAR) found.add(x < region[0] ? "left" : "right");
+    if (found.has("above") && found.has("below")) return [dx, dy];
+    if (found.has("left") && found.has("right")) return [dx, dy];
+  }
+  return null;
+}
+
+/** Negative: how far two lines overlap. */
+const gap = (start: number, length: number, other: number, otherLength: number): number =>
+  Math.max(start, other) - Math.min(start + length, other + otherLength);
+
+/** Draws only this piece of the before image, where the after image has it. */
+export const pieceStyle = ({ box, dx, dy }: Piece, size: Size, whole: Size) => {
+  const [x, y, width, height] = box;
+  const insets = [
+    percent(y, size.height),
+    percent(size.width - x - width, size.width),
+    percent(size.height - y - height, size.height),
+    percent(x, size.width),
+  ];
+  return {
+    ...relativeSize(size, whole),
+    left: percent(dx, whole.width),
+    top: percent(dy, whole.height),
+    clipPath: `inset(${insets.join(" ")})`,
+  };
+};
+
+/** Draws the before image without these pieces. Where two of them overlap, it stays. */
+export function restStyle(pieces: Piece[], size: Size, whole: Size) {
+  const point = (x: number, y: number) => `${percent(x, size.width)} ${percent(y, size.height)}`;
+  const outline = ([x, y, width, height]: Region) =>
+    [
+      [x, y],
+      [x + width, y],
+      [x + width, y + height],
+      [x, y + height],
+      [x, y],
+    ].map(([left = 0, top = 0]) => point(left, top));
+  const page: Region = [0, 0, size.width, size.height];
+  const holes = pieces.flatMap(({ box }) => [...outline(box), point(0, 0)]);
+  return {
+    ...relativeSize(size, whole),
+    ...(pieces.length > 0 && { clipPath: `polygon(evenodd, ${[...outline(page), ...holes].join(", ")})` }),
+  };
+}
+
+export interface View extends Size {
+  left: number;
+  top: number;
+}
 
 /**
- * Cuts the before image at the rows that were inserted and removed, so that the rest lies on the after image. A box as
- * wide as the page can also be a change without a shift, like a recolored header: it is left out if the shift is right
- * without it. The image stays whole if the boxes don’t say where each row went.
+ * How far the after image has content to the right and down that is in view on one side. Aligns the move that fills most
+ * of the view; if none is in view, the largest. So content that didn’t move can be out of line beside it.
  */
-export function alignPieces(
-  { regions, shift }: Pick<ComparedShot, "regions" | "shift">,
-  before: Size,
-  after: Size,
-): Piece[] {
-  const strips = shift === 0 ? [] : regions.filter(([left, , width]) => left === 0 && width === after.width);
-  for (const some of strips.length > MOST_STRIPS ? [strips] : largestFirst(strips)) {
-    const pieces = cutAt(some, shift, before, after);
-    if (pieces) return pieces;
+export function offsetInView(moves: Move[], view: View, side: "before" | "after"): [number, number] {
+  let [best, most] = [moves[0], 0];
+  for (const move of moves) {
+    const [x, y, width, height, dx, dy] = move;
+    const [left, top] = side === "after" ? [x, y] : [x - dx, y - dy];
+    const across = gap(view.left, view.width, left, width);
+    const down = gap(view.top, view.height, top, height);
+    const area = across < 0 && down < 0 ? across * down : 0;
+    if (area > most) [best, most] = [move, area];
   }
-  return [{ from: 0, to: before.height, by: 0 }];
+  return best ? [best[4], best[5]] : [0, 0];
 }
 
-type Strips = ComparedShot["regions"];
-
-const isSeam = ([, , , height]: Strips[number]): boolean => height <= SEAM;
-
-/** Each choice of strips. A seam is never left out. */
-const largestFirst = (strips: Strips): Strips[] =>
-  Array.from({ length: 2 ** strips.length }, (_, left) =>
-    strips.filter((strip, index) => isSeam(strip) || !((left >> index) & 1)),
-  ).sort((one, other) => other.length - one.length);
-
-/** The pieces between these strips, or null if they don’t result in the shift. */
-function cutAt(strips: Strips, shift: number, before: Size, after: Size): Piece[] | null {
-  const seams = strips.filter(isSeam).length;
-  const inserted = strips.reduce((rows, strip) => rows + (isSeam(strip) ? 0 : strip[3]), 0);
-  const removed = inserted - (after.height - before.height);
-  const pieces: Piece[] = [];
-  let [rest, largest] = [{ from: 0, to: before.height, by: 0 }, 0];
-  for (const strip of strips) {
-    const [, top, , height] = strip;
-    const at = (isSeam(strip) ? top + SEAM / 2 : top) - rest.by;
-    pieces.push({ ...rest, to: at });
-    rest = {
-      ...rest,
-      ...(isSeam(strip) ? { from: at + removed, by: rest.by - removed } : { from: at, by: rest.by + height }),
-    };
-    largest = Math.max(largest, Math.abs(rest.by));
-  }
-  const isKnown = seams <= 1 && removed >= 0 && largest === Math.abs(shift);
-  return isKnown ? [...pieces, rest].filter(({ from, to }) => from < to) : null;
+/** Where the before image has what is around a box of the after image. */
+export function atBefore([x, y, width, height]: Region, moves: Move[]): Region {
+  const around = { left: x - NEAR, top: y - NEAR, width: width + 2 * NEAR, height: height + 2 * NEAR };
+  const [dx, dy] = offsetInView(moves, around, "after");
+  return [Math.max(0, x - dx), Math.max(0, y - dy), width, height];
 }
-
-/** Draws only these rows of an image, where the after image has them. */
-export const pieceStyle = ({ from, to, by }: Piece, size: Size, whole: Size) => ({
-  ...relativeSize(size, whole),
-  top: percent(by, whole.height),
-  clipPath: `inset(${percent(from, size.height)} 0 ${percent(size.height - to, size.height)})`,
-});
 
 /** The `object-position` at which a box of this aspect ratio shows a row of a long image, and some rows above it. */
 export function cutPosition(row: number, image: Size, aspect: number): string {

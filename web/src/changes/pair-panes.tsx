@@ -9,7 +9,7 @@ import type { Mode } from "../pull/urls";
 import { type Mark, PinMark } from "../review/pin-mark";
 import { useThumbnailErrors } from "../thumbnails/thumbnail";
 import { Mono } from "../ui";
-import { alignPieces, pieceStyle, relativeRegion, relativeSize } from "./pair-layout";
+import { alignPieces, pieceStyle, relativeRegion, relativeSize, restStyle } from "./pair-layout";
 import type { PairImages } from "./use-pair-images";
 import type { ShotWithVerdict } from "./verdicts";
 
@@ -51,7 +51,8 @@ export function PairPanes(props: PairPanesProps) {
   const only: PairSide = images.after ? "after" : "before";
   const lead: PairSide = mode === "diff" ? "diff" : isSide ? "before" : only;
   const isMixed = mode === "slider" || mode === "overlay";
-  const boxes = withBoxes && <Boxes shot={shot} current={region} whole={images.size} />;
+  const boxes = withBoxes && <Boxes boxes={shot.regions} current={region} whole={images.size} />;
+  const goneBoxes = withBoxes && <Boxes boxes={shot.gone} isGone whole={images.size} />;
   const layer = (which: PairSide) => <Layer which={which} images={images} mark={mark} />;
   const caption = (which: PairSide) => <Caption {...{ which, shot, branch }} />;
   const style = { "--mix": `${mix}%`, "--opacity": mix / 100 } as CSSProperties;
@@ -77,8 +78,8 @@ export function PairPanes(props: PairPanesProps) {
             ) : (
               layer(lead)
             )}
-            {/* In the before image, a change is at the same position only if no rows moved. */}
-            {(lead !== "before" || isMixed || shot.shift === 0) && boxes}
+            {(lead === "before" || isMixed) && goneBoxes}
+            {(lead !== "before" || isMixed) && boxes}
           </div>
         </StageFrame>
         {caption(isMixed ? "before" : lead)}
@@ -101,22 +102,25 @@ export function PairPanes(props: PairPanesProps) {
 
 const LABELS: Record<PairSide, string> = { before: "Before", after: "After", diff: "Marked difference" };
 
-/** The before image below the after image: if rows moved, in pieces that lie where the after image has them. */
+/** The before image below the after image. What moved lies where the after image has it. */
 function AlignedBefore({ images, shot }: { images: PairImages; shot: ShotWithVerdict }) {
-  const { before, after } = images.sizes;
-  const pieces = alignPieces(images.loaded ? shot : NOTHING_MOVED, before.size, after.size);
-  return pieces.map((piece) => (
-    <Layer
-      key={piece.from}
-      which="before"
-      images={images}
-      style={pieceStyle(piece, before.size, images.size)}
-      isRepeated={piece !== pieces[0]}
-    />
-  ));
+  const { size } = images.sizes.before;
+  const pieces = images.loaded ? alignPieces(shot) : [];
+  return (
+    <>
+      <Layer which="before" images={images} style={restStyle(pieces, size, images.size)} />
+      {pieces.map((piece) => (
+        <Layer
+          key={`${piece.box} ${piece.dx} ${piece.dy}`}
+          which="before"
+          images={images}
+          style={pieceStyle(piece, size, images.size)}
+          isRepeated
+        />
+      ))}
+    </>
+  );
 }
-
-const NOTHING_MOVED = { regions: [], shift: 0 };
 
 interface LayerProps {
   which: PairSide;
@@ -154,15 +158,17 @@ function Layer({ which, images, style, isRepeated = false, mark }: LayerProps) {
 }
 
 interface BoxesProps {
-  shot: ShotWithVerdict;
-  current: number;
+  boxes: ShotWithVerdict["regions"];
+  current?: number;
   whole: PairImages["size"];
+  /** Boxes of the before image. */
+  isGone?: boolean;
 }
 
-function Boxes({ shot, current, whole }: BoxesProps) {
+function Boxes({ boxes, current = -1, whole, isGone = false }: BoxesProps) {
   return (
-    <div class="regions" aria-hidden="true">
-      {shot.regions.map((region, index) => (
+    <div class={`regions ${isGone ? "gone" : ""}`} aria-hidden="true">
+      {boxes.map((region, index) => (
         <span
           key={region.join()}
           style={relativeRegion(region, whole)}

@@ -15,6 +15,7 @@ import { Button } from "../ui";
 import { baseClass, describeBase, describeChange } from "./descriptions";
 import { decidedIn, firstShots, indexSections, isDone, isQuiet, type Section } from "./groups";
 import { cutPosition } from "./pair-layout";
+import { partId } from "./parts";
 import { VerdictChip } from "./verdict-chip";
 import type { ShotWithVerdict } from "./verdicts";
 
@@ -166,7 +167,7 @@ function useJump(
 
 interface PairProps extends Omit<PairSheetProps, "sections" | "group"> {
   shot: ShotWithVerdict;
-  /** The first shot of a group shows all its close-ups at full size. */
+  /** The first shot of a group shows all close-ups of its part at full size. */
   isLead: boolean;
 }
 
@@ -186,7 +187,7 @@ function Pair({ shot, branch, urls, filter, isLead, isWhole, actions }: PairProp
         class="image-link"
         href={pairHref(urls, shot, "side", filter)}
         data-shot={shotId(shot)}
-        data-cell=""
+        data-cell={partId(shot)}
       >
         <span class="pair-name" title={shot.name}>
           {shot.name}

@@ -21,10 +21,11 @@ import type { ReviewDesk } from "../review/use-review-desk";
 import { HelpIcon, HistoryIcon, ListIcon, NoteIcon } from "../ui";
 import { toSections } from "./groups";
 import { pairKeyAction } from "./pair-keys";
-import { usableMode } from "./pair-layout";
+import { atBefore, usableMode } from "./pair-layout";
 import { ShotHistory, ShotList } from "./pair-panels";
 import { PairPanes } from "./pair-panes";
 import { PairToolbar } from "./pair-toolbar";
+import { toParts } from "./parts";
 import { type PairImages, usePairImages } from "./use-pair-images";
 import { useSyncedScroll } from "./use-synced-scroll";
 import type { ShotWithVerdict } from "./verdicts";
@@ -48,18 +49,19 @@ export function PairViewer(props: PairViewerProps) {
   const modeInUrl = modeFrom(useLocation().query);
   const position = order.findIndex((shot) => isSameShot(shot, openShot.shotKey));
   const shot = order[position];
+  const parts = order.flatMap(toParts);
   const mode = shot ? usableMode(shot, modeInUrl) : null;
   const images = usePairImages(shot, mode);
   const zoom = useZoom(openShot.shotKey, images.size);
   const [other, setOther] = useState<HTMLElement | null>(null);
-  useSyncedScroll(zoom.stage, other, zoom.drawnSize);
+  useSyncedScroll(zoom.stage, other, zoom.drawnSize, images.size, shot?.moves);
   const [withBoxes, setBoxes] = useState(true);
   const [mix, setMix] = useState(50);
   const [isQuarantining, setQuarantining] = useState(false);
   const [panel, setPanel] = useState<Panel | null>(null);
   const toggle = (which: Panel) => setPanel(panel === which ? null : which);
-  useFirstRegion(zoom, images, shot);
-  const { region, nextRegion } = useRegions(zoom, images, shot);
+  useFirstRegion(zoom, images, shot, mode);
+  const { region, nextRegion } = useRegions(zoom, images, shot, mode);
   const { previous, next } = { previous: order[position - 1], next: order[position + 1] };
   const soon = [images.diff, next?.after, next?.before, previous?.after, previous?.before];
   usePreload(
@@ -120,8 +122,8 @@ export function PairViewer(props: PairViewerProps) {
     notes: () => urls.projectId && toggle("notes"),
     approve: () => shot && actions?.approve([shot]),
     reject: () => shot && isDecidable(shot) && actions?.startRejection(shot),
-    group: () => shot && actions?.approve(openInGroup(order, shot)),
-    rejectGroup: () => shot && actions?.startGroupRejection(rejectableInGroup(order, shot)),
+    group: () => shot && actions?.approve(openInGroup(parts, shot)),
+    rejectGroup: () => shot && actions?.startGroupRejection(rejectableInGroup(parts, shot)),
     undo: () => actions?.undo(),
     original: openOriginal,
     help: onHelp,
@@ -160,7 +162,7 @@ export function PairViewer(props: PairViewerProps) {
         <StepButtons neighbors={{ previous, next }} noun="change" go={go} />
       </div>
       {panel === "list" && (
-        <ShotList sections={toSections(order, groups)} current={openShot.shotKey} show={show} />
+        <ShotList sections={toSections(parts, groups)} current={openShot.shotKey} show={show} />
       )}
       {panel === "history" && shot && urls.history && (
         <ShotHistory key={shotId(shot)} history={urls.history} {...{ branch, shot }} />
@@ -170,7 +172,7 @@ export function PairViewer(props: PairViewerProps) {
       )}
       <ShotReviewBar
         {...{ desk, gate, blocked, shot, actions }}
-        inView={order}
+        inView={parts}
         reject={() => void reject()}
         onQuarantine={() => setQuarantining(true)}
       />
@@ -215,7 +217,7 @@ function PanelButton({ which, label, panel, toggle }: PanelButtonProps) {
 }
 
 /** Steps through the regions of a pair, at actual size or larger. After the last region comes the first. */
-function useRegions(zoom: Zoom, { size }: PairImages, shot: ShotWithVerdict | undefined) {
+function useRegions(zoom: Zoom, { size }: PairImages, shot: ShotWithVerdict | undefined, mode: Mode | null) {
   const id = shot ? shotId(shot) : "";
   const regions = shot?.regions ?? [];
   const [current, setCurrent] = useState({ id, index: -1 });
@@ -223,9 +225,9 @@ function useRegions(zoom: Zoom, { size }: PairImages, shot: ShotWithVerdict | un
   const isWanted = useRef(false);
   useLayoutEffect(() => {
     const region = regions[index];
-    if (!isWanted.current || !region) return;
+    if (!isWanted.current || !shot || !region) return;
     isWanted.current = false;
-    showRegion(zoom, size.width, region);
+    showRegion(zoom, size.width, onStage(region, shot, mode));
   });
   const nextRegion = () => {
     isWanted.current = regions.length > 0;
@@ -234,6 +236,10 @@ function useRegions(zoom: Zoom, { size }: PairImages, shot: ShotWithVerdict | un
   };
   return { region: regions.length > 0 ? index : -1, nextRegion };
 }
+
+/** The box to scroll to: side by side, the before image leads, and the after image follows. */
+const onStage = (region: ComparedShot["regions"][number], { moves }: ShotWithVerdict, mode: Mode | null) =>
+  mode === "side" ? atBefore(region, moves) : region;
 
 /** Scrolls a region to the center, or to the start if it is too large. */
 function showRegion({ stage, imageBox }: Zoom, width: number, region: ComparedShot["regions"][number]): void {
@@ -251,15 +257,21 @@ function showRegion({ stage, imageBox }: Zoom, width: number, region: ComparedSh
 const MARGIN = 24;
 
 /** Scrolls to a change far down a long page when the pair opens. */
-function useFirstRegion(zoom: Zoom, { size, loaded }: PairImages, shot: ShotWithVerdict | undefined): void {
+function useFirstRegion(
+  zoom: Zoom,
+  { size, loaded }: PairImages,
+  shot: ShotWithVerdict | undefined,
+  mode: Mode | null,
+): void {
   const { stage, imageBox } = zoom;
   const id = shot ? shotId(shot) : "";
   // biome-ignore lint/correctness/useExhaustiveDependencies: once for each pair, as soon as its size is known
   useEffect(() => {
     const [region] = shot?.regions ?? [];
-    if (!loaded || !stage || !region) return;
+    if (!loaded || !stage || !shot || !region) return;
+    const [, row] = onStage(region, shot, mode);
     const show = () => {
-      const top = ((imageBox.current?.clientHeight ?? 0) * region[1]) / size.height;
+      const top = ((imageBox.current?.clientHeight ?? 0) * row) / size.height;
       if (top > stage.clientHeight * 0.7) stage.scrollTo({ top: top - stage.clientHeight * 0.3 });
     };
     // The stage is measured in this frame, and drawn in its final size in the next one.

@@ -1,6 +1,7 @@
 /** The verdicts of a comparison. */
 import { shotId } from "../gallery/shot-key";
-import type { ComparedShot, Comparison, Shot, Verdict } from "../lib/types";
+import type { ComparedShot, Comparison, Shot, ShotPart, Verdict } from "../lib/types";
+import { partId } from "./parts";
 
 /** In the order of the comment’s heading. */
 const VERDICTS: readonly Verdict[] = ["changed", "moved", "new", "removed", "failed", "unchanged"];
@@ -9,7 +10,11 @@ const VERDICTS: readonly Verdict[] = ["changed", "moved", "new", "removed", "fai
 export const describeVerdict = (verdict: Verdict): string =>
   verdict === "failed" ? "could not be compared" : verdict;
 
-export type ShotWithVerdict = ComparedShot & { verdict: Verdict };
+export type ShotWithVerdict = ComparedShot & {
+  verdict: Verdict;
+  /** What is shown of it in a group. Without it, the whole shot. */
+  part?: ShotPart;
+};
 
 const hasVerdict = (shot: ComparedShot): shot is ShotWithVerdict => shot.verdict !== null;
 
@@ -50,7 +55,7 @@ export function createVerdictLookup(comparison: Comparison | null): (shot: Shot)
 
 /** Keeps the order of the shots that are already on the page, and puts new ones at the end. */
 export function keepOrder(shots: ShotWithVerdict[], ids: string[]): ShotWithVerdict[] {
-  const left = new Map(shots.map((shot) => [shotId(shot), shot]));
+  const left = new Map(shots.map((shot) => [partId(shot), shot]));
   const kept = ids.flatMap((id) => {
     const shot = left.get(id);
     left.delete(id);

@@ -56,7 +56,15 @@ export type Role = "viewer" | "reviewer" | "maintainer" | "owner";
 export type Policy = "pr_close" | "retain_days" | "manual";
 export type Verdict = "changed" | "moved" | "new" | "removed" | "failed" | "unchanged";
 export type ComparisonState = "running" | "compared" | "no_baseline" | "incomplete" | "failed";
-export type GroupKind = "removed" | "single" | "same_pixels" | "inserted" | "new" | "recolored";
+export type GroupKind =
+  | "removed"
+  | "single"
+  | "same_pixels"
+  | "inserted"
+  | "new"
+  | "moved"
+  | "redrawn"
+  | "recolored";
 export type ReviewState = "open" | "approved" | "rejected" | "not_needed" | "quarantined" | "seen_before";
 export type GateState = "passed" | "waiting" | "rejected" | "blocked";
 export type CommitState = "success" | "pending" | "failure";
@@ -136,6 +144,21 @@ export interface CloseUp {
   url: string;
   /** Left, top, width and height, in pixels of the after image. */
   region: [number, number, number, number];
+}
+
+/** The part of a shot that belongs to a group. */
+export interface ShotPart {
+  group: string;
+  /** Indexes of the shot's `regions`. */
+  regions: number[];
+  /** Indexes of what is `gone`. */
+  gone: number[];
+  /** The index of the close-up that shows this part best. Null if none does. */
+  closeup: number | null;
+  /** The state of this part. A shot is approved when each of its parts is. */
+  review: ReviewState;
+  /** Who decided about this part. */
+  by: string[];
 }
 
 export interface Image {
@@ -721,10 +744,16 @@ export interface ComparedShot {
   /** null until it is known. */
   verdict: Verdict | null;
   pixels: number;
-  /** Left, top, width and height, in pixels of the after image. */
+  /** What changed, came in or has another color: left, top, width and height, in the after image. */
   regions: [number, number, number, number][];
-  /** How many rows the content below moved down. Negative if it moved up. */
+  /** What is gone, in pixels of the before image. */
+  gone: [number, number, number, number][];
+  /** Boxes of the after image, and how far their content moved to the right and down. The largest first. */
+  moves: [number, number, number, number, number, number][];
+  /** How many rows the largest of the moves goes down. Negative if it goes up. */
   shift: number;
+  /** The old and the new color that most recolored pixels follow. */
+  colors: [string, string][];
   /** null if the shot was removed. */
   after: Image | null;
   /** null if the shot is new, or if its base was deleted. */
@@ -741,7 +770,11 @@ export interface ComparedShot {
   pixels_before: string;
   pixels_after: string;
   closeups: CloseUp[];
-  /** The id of its group. Empty if the shot is unchanged or failed. */
+  /** The ids of its groups, in their order. Empty if the shot is unchanged or failed. */
+  groups: string[];
+  /** What belongs to each of its groups. */
+  parts: ShotPart[];
+  /** The first of its groups, or empty. */
   group: string;
   review: Review;
 }

@@ -34,7 +34,7 @@ interface Props {
   gate: Gate;
   /** Why the gate is blocked, regardless of what is left to decide. Empty if it isn’t. */
   blocked: string;
-  /** The shots on the page. */
+  /** The parts on the page. */
   inView: ShotWithVerdict[];
   /** null for people who can’t decide. */
   actions: ReviewActions | null;

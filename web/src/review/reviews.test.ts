@@ -1,18 +1,22 @@
 import { expect, test } from "vitest";
 import { decidedIn, isDone, toSections } from "../changes/groups";
+import { toParts } from "../changes/parts";
 import { comparedShot } from "../changes/sample-comparisons";
 import type { ShotWithVerdict } from "../changes/verdicts";
 import type { Gate, Review, Verdict } from "../lib/types";
 import { describeEnd } from "../noise/quarantine-end";
 import { pinAt } from "./pins";
 import {
+  applyStep,
   countReviews,
   describeLeft,
   isDecidable,
+  NO_NOTE,
   nextOpen,
   openInGroup,
   pairOf,
   rejectableInGroup,
+  type Step,
   undoSteps,
 } from "./reviews";
 
@@ -93,6 +97,60 @@ test("undo withdraws decisions and restores former ones with their notes", () =>
     pixels_before: "b",
     pixels_after: "a",
   });
+});
+
+function inTwoGroups(badge: Review["state"], button: Review["state"], state: Review["state"] = "open") {
+  const part = (group: string, index: number, review: Review["state"]) => ({
+    ...{ group, regions: [index], gone: [], closeup: null, review },
+    by: review === "open" ? [] : ["bob"],
+  });
+  const parts = [part("badge", 0, badge), part("button", 1, button)];
+  const regions: ShotWithVerdict["regions"] = [
+    [1, 1, 1, 1],
+    [2, 2, 2, 2],
+  ];
+  return shot("cart", state, { parts, regions, groups: ["badge", "button"], group: "badge" });
+}
+
+const statesOf = ([one]: ShotWithVerdict[]) => [
+  one?.review.state,
+  ...(one?.parts ?? []).map((p) => p.review),
+];
+
+test("parts are counted and decided one by one, and the last one settles the shot", () => {
+  const cart = inTwoGroups("approved", "open");
+  const [badge, button] = toParts(cart);
+  if (!badge || !button) throw new Error("two parts");
+  expect(countReviews([cart, shot("a")])).toEqual({ open: 2, approved: 1, rejected: 0, total: 3 });
+  expect(pairOf(button)).toMatchObject({ name: "cart", regions: [[2, 2, 2, 2]], gone: [] });
+  const others = [badge, button, { ...shot("home"), group: "button" }];
+  expect(names(openInGroup(others, cart))).toEqual(["cart", "home"]); // the first open part
+  expect(openInGroup(others, badge)).toEqual([]);
+  expect(nextOpen([badge, button], badge, [badge])).toBe(button);
+  expect(nextOpen([cart], cart, [button])).toBeUndefined();
+
+  const decide = (decision: Step["decision"], chosen: ShotWithVerdict, of = cart) =>
+    applyStep([of], { decision, shots: [chosen], ...NO_NOTE }, "ann", 1);
+  expect(statesOf(decide("approved", button))).toEqual(["approved", "approved", "approved"]);
+  expect(statesOf(decide("approved", button, inTwoGroups("open", "open")))).toEqual([
+    "open",
+    "open",
+    "approved",
+  ]);
+  expect(statesOf(decide("rejected", button))).toEqual(["rejected", "rejected", "rejected"]);
+  const done = inTwoGroups("approved", "approved", "approved");
+  expect(statesOf(decide("withdrawn", button, done))).toEqual(["open", "approved", "open"]);
+});
+
+test("undo takes back a part, and restores the parts that a decision about the shot replaced", () => {
+  const cart = inTwoGroups("approved", "open");
+  const steps = (shots: ShotWithVerdict[]) =>
+    undoSteps(shots).map(({ decision, shots }) => [decision, shots.map(({ part }) => part?.group)]);
+  expect(steps(toParts(cart).slice(1))).toEqual([["withdrawn", ["button"]]]);
+  expect(steps([cart])).toEqual([
+    ["withdrawn", [undefined]],
+    ["approved", ["badge"]],
+  ]);
 });
 
 const button = { id: "g", kind: "same_pixels" as const, shots: 2, names: [], title: "A button" };

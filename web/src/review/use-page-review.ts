@@ -1,9 +1,9 @@
 /** Reviewing on the contact sheet, with the buttons and the keys. */
 import type { ComponentChild } from "preact";
 import { useRef } from "preact/hooks";
+import { partId } from "../changes/parts";
 import type { ShotWithVerdict } from "../changes/verdicts";
 import type { ShotFilter } from "../gallery/shot-filter";
-import { shotId } from "../gallery/shot-key";
 import { formatCount } from "../lib/format";
 import { navigate } from "../lib/router";
 import { reviewKey } from "../lightbox/keys";
@@ -65,11 +65,11 @@ export function usePageReview(
 }
 
 const linkOf = (id: string | undefined) =>
-  [...document.querySelectorAll<HTMLElement>("[data-cell]")].find(({ dataset }) => dataset.shot === id);
+  [...document.querySelectorAll<HTMLElement>("[data-cell]")].find(({ dataset }) => dataset.cell === id);
 
 /** Focuses a shot on the page, or the bar that says what is left. */
 function focusShot(shot: ShotWithVerdict | undefined): void {
-  const target = (shot && linkOf(shotId(shot))) ?? document.querySelector<HTMLElement>(".review-bar");
+  const target = (shot && linkOf(partId(shot))) ?? document.querySelector<HTMLElement>(".review-bar");
   target?.focus({ preventScroll: true });
   if (shot) target?.scrollIntoView({ block: "nearest" });
 }
@@ -79,5 +79,5 @@ function focusedShot(found: ShotWithVerdict[]): ShotWithVerdict | undefined {
   const focused = document.activeElement;
   const part = focused?.closest(".pair") ?? focused?.closest(".group");
   const link = part?.querySelector<HTMLElement>("[data-cell]");
-  return found.find((shot) => shotId(shot) === link?.dataset.shot);
+  return found.find((shot) => partId(shot) === link?.dataset.cell);
 }

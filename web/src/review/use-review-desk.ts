@@ -1,15 +1,18 @@
 /** Records decisions. They are shown at once, and taken back if the service refuses them. */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { toShots } from "../changes/parts";
 import { type ShotWithVerdict, shotsWithVerdict } from "../changes/verdicts";
 import { shotId } from "../gallery/shot-key";
 import { ApiError, send } from "../lib/api";
 import { useMe } from "../lib/me";
-import type { Check, Comparison, Decided, Review } from "../lib/types";
+import type { Check, Comparison, Decided } from "../lib/types";
 import type { PullUrls } from "../pull/urls";
-import { isDecidable, NO_NOTE, type Note, pairId, pairOf, type Step, undoSteps } from "./reviews";
+import { applyStep, isDecidable, NO_NOTE, type Note, pairOf, type Step, undoSteps } from "./reviews";
 
 /** The API takes at most this many pairs at a time. */
 const MOST_PAIRS = 1_000;
+/** Keeps a request far below the API’s limit. */
+const MOST_BOXES = 50_000;
 
 export interface ReviewDesk {
   /** The comparison’s shots, with the decisions that are still being sent. */
@@ -29,7 +32,8 @@ export interface ReviewDesk {
 }
 
 interface Pending {
-  review: Review;
+  step: Step;
+  at: number;
   /** The service has it, so the next reply includes it. */
   settled: boolean;
 }
@@ -46,22 +50,22 @@ export function useReviewDesk(
   canDecide: boolean,
 ): ReviewDesk {
   const { login } = useMe().user;
-  const [pending, setPending] = useState<ReadonlyMap<string, Pending>>(new Map());
+  const [pending, setPending] = useState<readonly Pending[]>([]);
   const [problem, setProblem] = useState<ReviewDesk["problem"]>(null);
   const [drafts, setDrafts] = useState<Record<string, Note | undefined>>({});
   const [done, setDone] = useState<readonly Done[]>([]);
   const queue = useRef<Promise<unknown>>(Promise.resolve());
   const shots = useMemo(
     () =>
-      shotsWithVerdict(comparison.shots).map((shot) => {
-        const review = pending.get(pairId(shot))?.review;
-        return review ? { ...shot, review } : shot;
-      }),
-    [comparison.shots, pending],
+      pending.reduce(
+        (all, { step, at }) => applyStep(all, step, login, at),
+        shotsWithVerdict(comparison.shots),
+      ),
+    [comparison.shots, pending, login],
   );
   // biome-ignore lint/correctness/useExhaustiveDependencies: each reply includes the settled decisions
   useEffect(() => {
-    setPending((all) => new Map([...all].filter(([, { settled }]) => !settled)));
+    setPending((all) => all.filter(({ settled }) => !settled));
   }, [comparison]);
 
   /** Sends one request after the other, so that an undo never overtakes its decision. */
@@ -71,36 +75,32 @@ export function useReviewDesk(
     return sent;
   };
 
-  const record = async (steps: Step[], reviews: Map<string, Review>, retry: () => void) => {
-    const put = (settled: boolean) =>
-      setPending(
-        (all) => new Map([...all, ...[...reviews].map(([id, review]) => [id, { review, settled }] as const)]),
-      );
+  const record = async (steps: Step[], retry: () => void) => {
+    const at = Math.floor(Date.now() / 1000);
+    const isOurs = ({ step }: Pending) => steps.includes(step);
     setProblem(null);
-    put(false);
+    setPending((all) => [...all, ...steps.map((step) => ({ step, at, settled: false }))]);
     try {
       await post(steps);
     } catch (failure) {
       if (!(failure instanceof ApiError)) throw failure;
-      setPending((all) => new Map([...all].filter(([id]) => !reviews.has(id))));
+      setPending((all) => all.filter((each) => !isOurs(each)));
       setProblem({ message: describeFailure(failure), retry: failure.status === 409 ? null : retry });
       if (failure.status === 409) void refresh();
       return false;
     }
-    void refresh().then(() => put(true));
+    void refresh().then(() =>
+      setPending((all) => all.map((each) => (isOurs(each) ? { ...each, settled: true } : each))),
+    );
     return true;
   };
 
   const decide: ReviewDesk["decide"] = (chosen, decision, note = NO_NOTE) => {
     const isNews = ({ review }: ShotWithVerdict) => decision === "rejected" || review.state !== decision;
-    const able = chosen.filter((shot) => isDecidable(shot) && isNews(shot));
+    const about = decision === "rejected" ? toShots(chosen, shots) : chosen;
+    const able = about.filter((shot) => isDecidable(shot) && isNews(shot));
     if (able.length === 0) return null;
-    const review: Review = { state: decision, by: login, at: Math.floor(Date.now() / 1000), ...note };
-    const sent = record(
-      [{ decision, shots: able, ...note }],
-      new Map(able.map((shot) => [pairId(shot), review])),
-      () => decide(able, decision, note),
-    );
+    const sent = record([{ decision, shots: able, ...note }], () => decide(able, decision, note));
     const entry = { shots: able, sent };
     setDone((all) => [...all, entry]);
     void sent.then((ok) => ok || setDone((all) => all.filter((other) => other !== entry)));
@@ -110,10 +110,9 @@ export function useReviewDesk(
   const last = done.at(-1);
   const undo = () => {
     if (!last) return undefined;
-    const former = new Map(last.shots.map((shot) => [pairId(shot), shot.review]));
     const restore = async () => {
       setDone((all) => all.filter((other) => other !== last));
-      const ok = (await last.sent) && (await record(undoSteps(last.shots), former, restore));
+      const ok = (await last.sent) && (await record(undoSteps(last.shots), restore));
       if (!ok) setDone((all) => [...all, last]);
     };
     void restore();
@@ -136,12 +135,24 @@ export function useReviewDesk(
 }
 
 async function sendSteps(urls: PullUrls, steps: Step[]): Promise<void> {
-  for (const { shots, ...step } of steps) {
-    for (let start = 0; start < shots.length; start += MOST_PAIRS) {
-      const pairs = shots.slice(start, start + MOST_PAIRS).map(pairOf);
-      await send<Decided>("POST", urls.decisions, { ...step, pairs });
-    }
+  for (const { decision, note, pin, shots } of steps)
+    for (const pairs of inBatches(shots.map(pairOf)))
+      await send<Decided>("POST", urls.decisions, { decision, note, pin, pairs });
+}
+
+type Pair = ReturnType<typeof pairOf>;
+
+function inBatches(pairs: Pair[]): Pair[][] {
+  const batches: Pair[][] = [];
+  let boxes = 0;
+  for (const pair of pairs) {
+    const [last, own] = [batches.at(-1), (pair.regions?.length ?? 0) + (pair.gone?.length ?? 0)];
+    const isFull = !last || last.length === MOST_PAIRS || boxes + own > MOST_BOXES;
+    if (isFull) batches.push([pair]);
+    else last.push(pair);
+    boxes = isFull ? own : boxes + own;
   }
+  return batches;
 }
 
 const describeFailure = ({ status, message }: ApiError): string =>

@@ -10,7 +10,7 @@ from prshots.contract.errors import InvalidInputError
 from prshots.contract.gates import NoBaseline
 from prshots.contract.limits import COMMIT_SHA, MAX_DECIDED_PAIRS, MAX_NOTE, SHA256
 from prshots.contract.rate_limits import LimitPolicy
-from prshots.contract.replies import Pin
+from prshots.contract.replies import Pin, Region
 from prshots.server.api import fields
 from prshots.server.api.request_body import BodySlots, bearer, only_value, read_authorized_json
 from prshots.server.api.services import PublicServices
@@ -18,12 +18,14 @@ from prshots.server.api.upload import count_against_limit, get_or_post
 from prshots.server.domain.comparison.models import PairKey
 from prshots.server.domain.images import checks
 from prshots.server.domain.review.models import Decision, NewDecision
+from prshots.server.domain.review.parts import Boxes, boxes_of
 from prshots.server.http.json_response import JSONResponse
 
 MAX_DECISION_BYTES = 4 * 1024**2
 """Room for a thousand pairs with the longest names."""
 
 BAD_PAIRS = f"pairs must be a list of 1 to {MAX_DECIDED_PAIRS:,} objects"
+BAD_BOXES = "regions and gone must each be a list of boxes: [x, y, width, height]"
 BAD_PIXELS = "pixels_before and pixels_after must each be 64 lower-case hexadecimal characters, or empty"
 NO_PIXELS = "pixels_before or pixels_after is required: a pair without either cannot be decided"
 BAD_NO_BASELINE = "no_baseline must be block or pass"
@@ -83,10 +85,16 @@ def read_decision(
     pairs, note = body.get("pairs"), body.get("note", "")
     if not isinstance(pairs, list) or not 1 <= len(pairs) <= MAX_DECIDED_PAIRS:
         raise InvalidInputError(BAD_PAIRS)
-    read = frozenset(map(_read_pair, pairs))
+    read = [(_read_pair(pair), _read_boxes(pair)) for pair in pairs]
     if not isinstance(note, str) or len(note) > MAX_NOTE:
         raise InvalidInputError(BAD_NOTE)
-    return NewDecision(decision, read, by, user_id, note, _read_pin(body.get("pin")))
+    whole = {pair for pair, boxes in read if boxes is None}
+    parts: dict[PairKey, Boxes] = {}
+    for pair, boxes in read:
+        if boxes is not None and pair not in whole:
+            parts[pair] = parts.get(pair, frozenset()) | boxes
+    keys = frozenset(pair for pair, _ in read)
+    return NewDecision(decision, keys, by, user_id, note, _read_pin(body.get("pin")), parts)
 
 
 def _read_pair(pair: object) -> PairKey:
@@ -97,6 +105,29 @@ def _read_pair(pair: object) -> PairKey:
     if not before + after:
         raise InvalidInputError(NO_PIXELS)
     return PairKey(*shot, before, after)
+
+
+def _read_boxes(pair: Mapping[str, object]) -> Boxes | None:
+    """Return the boxes of a part, or None if the entry is about the whole pair."""
+    if "regions" not in pair and "gone" not in pair:
+        return None
+    return boxes_of(*(_read_regions(pair.get(side, [])) for side in ("regions", "gone")))
+
+
+def _read_regions(regions: object) -> list[Region]:
+    if not isinstance(regions, list):
+        raise InvalidInputError(BAD_BOXES)
+    return list(map(_read_region, regions))
+
+
+def _read_region(region: object) -> Region:
+    if not isinstance(region, list) or len(region) != len("xywh"):
+        raise InvalidInputError(BAD_BOXES)
+    for length in region:
+        if not isinstance(length, int) or isinstance(length, bool):
+            raise InvalidInputError(BAD_BOXES)
+    x, y, width, height = region
+    return x, y, width, height
 
 
 def _read_pixels(pair: Mapping[str, object], side: str) -> str:

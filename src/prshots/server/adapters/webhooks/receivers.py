@@ -261,6 +261,8 @@ def _sentence(event: Event, data: Mapping[str, Any]) -> str:
     if event is Event.DECIDED:
         note = f" “{_short(data['note'])}”" if data["note"] else ""
         shots = pluralize(data["screenshots"], "screenshot")
+        if any("in_part" in shot for shot in data["shots"]):
+            shots = f"changes in {shots}"
         done = "withdrew the decision on" if data["decision"] == "withdrawn" else data["decision"]
         return f"{_short(data['by'])} {done} {shots}.{note} {_gate(data)}".rstrip()
     if event is Event.GATE:

@@ -13,7 +13,7 @@ from prshots.server.api.dashboard import view_types
 from prshots.server.domain.audit.models import Action, AuditEntry
 from prshots.server.domain.comparison.groups import GroupedShots
 from prshots.server.domain.comparison.models import ComparisonSummary, PlannedShot, StoredComparison
-from prshots.server.domain.comparison.plan import closeups_of, has_diff, in_display_order, verdict_counts
+from prshots.server.domain.comparison.plan import has_diff, in_display_order, show_difference, verdict_counts
 from prshots.server.domain.images.markdown import image_markdown
 from prshots.server.domain.images.models import SECONDS_PER_DAY, Image, PullRequestRecord, StagedImage
 from prshots.server.domain.images.service import Images
@@ -169,8 +169,7 @@ def compared_shot_view(
         is_pair=shot.base is not None and shot.base.is_before,
         base_commit=shot.base.commit_sha or None if shot.base else None,
         ancestor=shot.base.is_listed if shot.base else True,
-        closeups=closeups_of(shot, images, grouped.in_several),
-        group=grouped.id_of.get(shot.shot, ""),
+        **show_difference(shot, grouped.parts.get(shot.shot, ()), images),
         review=review,
     )
 

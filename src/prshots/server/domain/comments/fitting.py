@@ -142,16 +142,20 @@ _MARKDOWN = TABLES[Marker.LINK]
 
 
 class ShotLine(NamedTuple):
-    """The line for one or more shots with the same name, and the list that contains it."""
+    """The line for one or more shots with the same name, and the list that contains it.
+
+    `counted` are those of its `shots` that no other list counts.
+    """
 
     list: ListKey
     verdict: Verdict | None
     shots: int
+    counted: int
     bullet: str
 
 
 # Every attempt reads hundreds of lines, and attrgetter is faster than our own function.
-_list_of, _verdict_of, _shots_of, _bullet_of = map(attrgetter, ShotLine._fields)
+_list_of, _verdict_of, _shots_of, _counted_of, _bullet_of = map(attrgetter, ShotLine._fields)
 
 
 class ShotLines:
@@ -194,7 +198,8 @@ class ShotLines:
     def note(self, shown: int, count: int) -> str:
         """Return a count of the shots after the first `count` lines."""
         left_out = self.after(shown)[count:]
-        return f"\nOnly in the {self._frame.dashboard}: {sums(_count_shots(left_out))}.\n" if left_out else ""
+        counts = _count_shots(left_out, _counted_of)
+        return f"\nOnly in the {self._frame.dashboard}: {sums(counts)}.\n" if counts.total() else ""
 
     def _write_line(self, shots: Sequence[CommentShot]) -> ShotLine:
         first = shots[0]
@@ -203,7 +208,8 @@ class ShotLines:
         bullet = f"- {name} · {labels}{first.note and f' · {first.note}'}\n"
         key: ListKey = None if first.images else first.settled or first.verdict
         key = first.group if first.group is not None else key
-        return ShotLine(key, first.verdict, len(shots), bullet)
+        counted = sum(not shot.repeats for shot in shots)
+        return ShotLine(key, first.verdict, len(shots), counted, bullet)
 
     def _write_list(self, key: ListKey, lines: Sequence[ShotLine]) -> str:
         counts, bullets = _count_shots(lines), "".join(map(_bullet_of, lines))
@@ -226,10 +232,12 @@ def _group(shots: Iterable[CommentShot]) -> list[list[CommentShot]]:
     return [list(group) for _, group in groupby(shots, keys)]
 
 
-def _count_shots(lines: Iterable[ShotLine]) -> Counter[Verdict | None]:
+def _count_shots(
+    lines: Iterable[ShotLine], count: Callable[[ShotLine], int] = _shots_of
+) -> Counter[Verdict | None]:
     counts: Counter[Verdict | None] = Counter()
     for verdict, its_lines in groupby(lines, _verdict_of):  # hashing a verdict is slow
-        counts[verdict] += sum(map(_shots_of, its_lines))
+        counts[verdict] += sum(map(count, its_lines))
     return counts
 
 
@@ -250,12 +258,14 @@ def fit_comment(
     head = f"{frame.head}{heading}\n\n{lead}\n"
     lines = ShotLines(shots, frame, linked=linked)
     shown, listed_lines = _share_room(frame.limit - size(head), images, lines)
-    listed = sum(line.shots for line in lines.after(shown)[:listed_lines])
-    omitted = len(shots) - shown - listed
+    listed = sum(line.counted for line in lines.after(shown)[:listed_lines])
+    total = sum(not shot.repeats for shot in shots)
+    pictured = sum(not shot.repeats for shot in shots[:shown])
+    omitted = total - pictured - listed
     lists = lines.parts(shown, listed_lines)
     text = head + "".join(part + lists.pop(key, "") for key, part in images.parts(shown).items())
     text += "".join(lists.values()) + lines.note(shown, listed_lines)
-    return SizedComment(frame.pr_number, text, heading, len(shots), shown, listed, omitted)
+    return SizedComment(frame.pr_number, text, heading, total, pictured, listed, omitted)
 
 
 def _share_room(room: int, images: Images, lines: ShotLines) -> tuple[int, int]:

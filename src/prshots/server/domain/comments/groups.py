@@ -9,22 +9,25 @@ from dataclasses import replace
 from itertools import groupby
 from operator import attrgetter
 
+from prshots.contract.limits import VIEWPORT
 from prshots.contract.natural_order import shot_key
 from prshots.contract.replies import (
+    CloseUp,
     ComparedShot,
     Comparison,
     GroupKind,
     Region,
-    Review,
     ReviewState,
     ShotGroup,
+    ShotPart,
     Verdict,
 )
 from prshots.contract.sizes import pluralize
 from prshots.server.domain.comments.frame import Frame
-from prshots.server.domain.comments.layout import close_up_height, picture_width
+from prshots.server.domain.comments.layout import Column, close_up_height, picture_width
 from prshots.server.domain.comments.markup import code, link, name_as_code, size, visible
 from prshots.server.domain.comments.tables import FOLDED_ABOVE, TABLES, CommentImage, CommentShot, Tables
+from prshots.server.domain.comparison.models import CLOSEUP_HALF, CLOSEUP_ROWS_AROUND
 from prshots.server.domain.images.markdown import alternative_text
 
 MAX_PICTURES = 12
@@ -32,6 +35,11 @@ MAX_PICTURES = 12
 
 _LIST_SHARE = 3
 """The list of groups takes at most this part of the room below the heading, even in the shortest comment."""
+
+_OUTLINED = 12
+"""How many columns of each half of a close-up are for the outline and the line in the middle."""
+_TALLEST_SHAPE = 2
+"""The most rows of a picture for each of its columns."""
 
 _LONGEST_REASON = 200
 _SHORT_SHA = 7
@@ -51,19 +59,21 @@ Decided = Mapping[str, tuple[ReviewState, str]]
 
 
 def find_decided(comparison: Comparison) -> Decided:
-    """Return the decided groups. One rejected shot rejects its group, and one open shot leaves it open."""
-    reviews: dict[str, list[Review]] = {}
+    """Return the decided groups. One rejected part rejects its group, and one open part leaves it open."""
+    parts: dict[str, list[ShotPart]] = {}
     for shot in comparison.shots:
-        if shot.group and shot.review.state in _DECISIVE:
-            reviews.setdefault(shot.group, []).append(shot.review)
+        for part in shot.parts:
+            if part.review in _DECISIVE:
+                parts.setdefault(part.group, []).append(part)
     found = {}
-    for group, members in reviews.items():
-        states = {review.state for review in members}
+    for group, members in parts.items():
+        states = {part.review for part in members}
         state = next(state for state in _DECISIVE if state in states)
         if state is not ReviewState.OPEN:
-            people = [review.by for review in members if review.state is state]
-            part = f"{len(people)} of {len(members)} " if len(people) < len(members) else ""
-            found[group] = state, f"{part}{state} by {', '.join(map(name_as_code, dict.fromkeys(people)))}"
+            decided = [part for part in members if part.review is state]
+            people = dict.fromkeys(person for part in decided for person in part.by)
+            share = f"{len(decided)} of {len(members)} " if len(decided) < len(members) else ""
+            found[group] = state, f"{share}{state} by {', '.join(map(name_as_code, people))}"
     return found
 
 
@@ -106,49 +116,113 @@ def _write_title(group: ShotGroup, href: str) -> str:
 def show_groups(
     frame: Frame, comparison: Comparison, decided: Decided, without_base: Sequence[CommentShot]
 ) -> list[CommentShot]:
-    """Return the shots in order of importance, the first of each group with its pictures.
+    """Return the shots in order of importance: those with a picture of their group, then the others.
 
-    Approved groups have no pictures. Their shots come before the unchanged ones.
+    A shot is in the list of each of its groups, and counts once. Approved groups have no pictures. Their
+    shots come before the unchanged ones.
     """
-    places = {group.id: place for place, group in enumerate(comparison.groups)}
     recolored = {group.id for group in comparison.groups if group.kind is GroupKind.RECOLORED}
-    changes: dict[str, list[CommentShot]] = {}
+    tables = TABLES[frame.marker]
+    members: dict[str, list[ComparedShot]] = {}
     others = []
     for compared in sort_by_importance(comparison.shots):
-        shot = show_compared(compared, TABLES[frame.marker])
-        if _is_approved(compared.group, decided):
-            others.append(replace(shot, images=(), settled=ReviewState.APPROVED))
-        elif compared.verdict not in WITH_IMAGES:
-            others.append(shot)
-        elif compared.group in changes:
-            changes[compared.group].append(shot)
+        left = [group for group in compared.groups if not _is_approved(group, decided)]
+        if compared.groups and not left:
+            settled = show_compared(compared, tables)
+            others.append(replace(settled, images=(), settled=ReviewState.APPROVED))
+        elif not left or compared.verdict not in WITH_IMAGES:
+            others.append(replace(show_compared(compared, tables), images=()))
         else:
-            images = [image for image in shot.images if image]
-            caption = _write_caption(images, compared, is_recolored=compared.group in recolored)
-            first = replace(shot, images=_choose_pictures(images, compared), caption=caption)
-            changes[compared.group] = [first]
-    order = sorted(changes, key=lambda group: (changes[group][0].verdict is Verdict.NEW, places[group]))
-    groups = [changes[group] for group in order]
-    groups += [list(shots) for _, shots in groupby(without_base, attrgetter("name"))]
+            for group in left:
+                members.setdefault(group, []).append(compared)
+    # Stable: the service's order, with new shots last.
+    order = [group.id for group in comparison.groups if group.id in members]
+    order.sort(key=lambda group: members[group][0].verdict is Verdict.NEW)
+    changes, seen = list[list[CommentShot]](), set[_Place]()
+    for group in order:
+        lead = choose_lead(members[group], group)
+        first = _show_lead(lead, group, tables, is_recolored=group in recolored)
+        rest = [show_compared(shot, tables) for shot in members[group] if shot is not lead]
+        changes.append([replace(shot, repeats=_place(shot) in seen) for shot in (first, *rest)])
+        seen.update(map(_place, changes[-1]))
+    changes += [list(shots) for _, shots in groupby(without_base, attrgetter("name"))]
     firsts, rest = [], []
-    for number, (first, *more) in enumerate(groups):
+    for number, (first, *more) in enumerate(changes):
         firsts.append(replace(first, images=first.images if number < MAX_PICTURES else (), group=number))
         rest += [replace(shot, images=(), group=number) for shot in more]
     return firsts + rest + sorted(others, key=_settled_last)
+
+
+_Place = tuple[str, Column]
+
+
+def _place(shot: CommentShot) -> _Place:
+    return shot.name, shot.column
+
+
+def choose_lead(shots: Sequence[ComparedShot], group: str) -> ComparedShot:
+    """Return the shot whose close-up shows a group best."""
+    return min(shots, key=lambda shot: _rank_lead(shot, group))
+
+
+def _rank_lead(shot: ComparedShot, group: str) -> tuple[object, ...]:
+    """Light before dark, then the widest viewport at which the part has its full size and isn't too tall."""
+    closeup = closeup_of(shot, group)
+    region = closeup.region if closeup else (0, 0, 0, 0)
+    is_scaled = region[2] > CLOSEUP_HALF - _OUTLINED
+    width = int(shot.viewport.partition("x")[0] or 0) if VIEWPORT.fullmatch(shot.viewport) else 0
+    others = len(_regions_inside(shot, region)) - len(_regions_shown(shot, group, region))
+    return closeup is None, shot.theme == "dark", is_scaled, _is_tall(region), others, -width
+
+
+def _is_tall(region: Region) -> bool:
+    _, _, width, height = region
+    return height + 2 * CLOSEUP_ROWS_AROUND > _TALLEST_SHAPE * 2 * min(
+        width + 2 * CLOSEUP_ROWS_AROUND, CLOSEUP_HALF
+    )
+
+
+def part_of(shot: ComparedShot, group: str) -> ShotPart | None:
+    return next((part for part in shot.parts if part.group == group), None)
+
+
+def closeup_of(shot: ComparedShot, group: str) -> CloseUp | None:
+    """Return the close-up that shows a group's part of a shot, if there is one."""
+    part = part_of(shot, group)
+    return shot.closeups[part.closeup] if part and part.closeup is not None else None
+
+
+def _regions_inside(shot: ComparedShot, shown: Region) -> list[Region]:
+    return [region for region in shot.regions if _is_inside(region, shown)]
+
+
+def _regions_shown(shot: ComparedShot, group: str, shown: Region) -> list[Region]:
+    part = part_of(shot, group)
+    regions = [shot.regions[number] for number in part.regions] if part else []
+    return [region for region in regions if _is_inside(region, shown)]
+
+
+def _show_lead(lead: ComparedShot, group: str, tables: Tables, *, is_recolored: bool) -> CommentShot:
+    shot = show_compared(lead, tables)
+    images = [image for image in shot.images if image]
+    caption = _write_caption(images, lead, group, is_recolored=is_recolored)
+    return replace(shot, images=_choose_pictures(images, lead, group), caption=caption)
 
 
 def _settled_last(shot: CommentShot) -> tuple[bool, bool]:
     return shot.verdict is Verdict.UNCHANGED, shot.settled is not None
 
 
-def _write_caption(images: Sequence[CommentImage], shot: ComparedShot, *, is_recolored: bool) -> str:
+def _write_caption(
+    images: Sequence[CommentImage], shot: ComparedShot, group: str, *, is_recolored: bool
+) -> str:
     # Nearly every pixel of a recolored shot differs, so their number says nothing.
     details = ["recolored"] if is_recolored else [image.details for image in images if image.details]
-    shown = sum(
-        _is_inside(region, closeup.region) for closeup in shot.closeups[:1] for region in shot.regions
-    )
-    if shot.closeups and shown < len(shot.regions) and not is_recolored:
-        details.append(f"{shown} shown")
+    closeup, part = closeup_of(shot, group), part_of(shot, group)
+    if closeup and part and not is_recolored:
+        shown = len(_regions_shown(shot, group, closeup.region))
+        if shown < len(part.regions):
+            details.append(f"{shown} of {len(part.regions)} shown")
     return " · ".join([" and ".join(image.words for image in images), *details])
 
 
@@ -157,10 +231,9 @@ def _is_inside(region: Region, shown: Region) -> bool:
     return left <= x and top <= y and x + w <= left + width and y + h <= top + height
 
 
-def _choose_pictures(pair: Sequence[CommentImage], shot: ComparedShot) -> list[CommentImage]:
-    """Return the close-up of a shot or, if it has none, its pair."""
-    if shot.closeups:
-        close_up = shot.closeups[0]
+def _choose_pictures(pair: Sequence[CommentImage], shot: ComparedShot, group: str) -> list[CommentImage]:
+    """Return the close-up of a shot's part or, if it has none, its pair."""
+    if close_up := closeup_of(shot, group):
         return [CommentImage(close_up.url, shot.name, height=close_up_height(close_up.region))]
     width = picture_width((shot.viewport, shot.theme), shot.regions)
     return [replace(image, width=width) for image in pair]

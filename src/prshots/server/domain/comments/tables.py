@@ -46,7 +46,8 @@ class CommentShot:
 
     `images` holds one image, or a before image and an after image. `note` goes on the shot's line. `group`
     counts from 0: a group's first shot has images below its `caption`, and the others are folded below them.
-    A `settled` shot needs nobody's attention: it gets a line in a folded list.
+    A `settled` shot needs nobody's attention: it gets a line in a folded list. One that `repeats` is counted
+    in another group.
     """
 
     name: str
@@ -57,6 +58,7 @@ class CommentShot:
     group: int | None = None
     caption: str = ""
     settled: ReviewState | None = None
+    repeats: bool = False
 
 
 @dataclass(frozen=True, slots=True)

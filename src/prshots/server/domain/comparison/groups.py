@@ -1,13 +1,18 @@
-"""Groups the shots of a comparison by their change, to show the same change once."""
+"""Group the changes of a comparison, to show each of them once. A shot can be in several groups."""
 
 import hashlib
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
+from prshots.contract.limits import VIEWPORT
 from prshots.contract.natural_order import shot_key
-from prshots.contract.replies import GroupKind, ShotGroup, Verdict
-from prshots.server.domain.comparison.models import PlannedShot
+from prshots.contract.replies import GroupKind, ShotGroup, ShotPart, Verdict
+from prshots.server.domain.comparison.causes import find_wrapped, has_wrapped_lines, is_sliver, wraps_all_over
+from prshots.server.domain.comparison.changes import Change, Spot, find_changes
+from prshots.server.domain.comparison.group_titles import find_main_pieces, write_title
+from prshots.server.domain.comparison.likeness import Joined, look_of
+from prshots.server.domain.comparison.models import ColorChange, Piece, PlannedShot
 from prshots.server.domain.images.models import ShotKey
 
 _BY_NAME = {Verdict.NEW: GroupKind.NEW, Verdict.REMOVED: GroupKind.REMOVED}
@@ -17,30 +22,42 @@ _ORDER = {kind: place for place, kind in enumerate(GroupKind)}
 _SHARED = {GroupKind.SAME_PIXELS, GroupKind.INSERTED}
 """The smallest group of either kind comes first: a change in one place is more often a surprise."""
 
-_SIMILAR = 1.5
-"""The largest ratio of the areas that a change has in two themes or viewports."""
 _THEME_SHARE = 0.5
-"""If a table of colors explains this share of an image, the theme changed."""
+"""If the table of colors explains this share of an image, the theme changed."""
 _MAIN_SHARE = 0.2
 """A main entry of a table has at least this share of the pixels that follow it."""
-_LISTED = 3
-"""How many names or colors a title lists."""
+_SAME_BUTTON = 0.9
+"""The least share of the recolored pieces that look alike, if one button was recolored and not a theme."""
+_SCATTERED, _SCATTERED_EDITS, _SCATTERED_WORDS = 6, 4, 20
+"""How many pieces, pieces that changed, and words a shot has at least if text changed all over the page."""
+_CAUSES = 6
+"""How many of a shot's largest moves say why its content moved."""
+_MOVING = 0.5
+"""The least share of the shots in which content moved, if it moved because of what came in or went."""
 
-_Shots = list[PlannedShot]
 _Entry = tuple[str, str]
 """An old color and the new one."""
 
 
 @dataclass(frozen=True, slots=True)
 class GroupedShots:
-    """The groups in the order to review them, and the id of each shot's group.
-
-    `in_several` are hashes of what close-ups of several groups show.
-    """
+    """The groups in the order to review them, and the parts of each shot in the same order."""
 
     groups: Sequence[ShotGroup]
-    id_of: Mapping[ShotKey, str]
-    in_several: Collection[str]
+    parts: Mapping[ShotKey, Sequence[ShotPart]]
+
+    def ids_of(self, shot: ShotKey) -> list[str]:
+        return [part.group for part in self.parts.get(shot, ())]
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """`pieces` are the numbers of a shot's pieces, for the number of each shot."""
+
+    kind: GroupKind
+    key: Hashable
+    pieces: Mapping[int, Sequence[int]]
+    colors: Sequence[_Entry] = field(default=())
 
 
 def group_shots(shots: Collection[PlannedShot]) -> GroupedShots:
@@ -48,191 +65,335 @@ def group_shots(shots: Collection[PlannedShot]) -> GroupedShots:
         (shot for shot in shots if shot.result.verdict in {*_BY_NAME, *_BY_LOOK}),
         key=lambda shot: shot_key(*shot.shot),
     )
-    found = [
-        (kind, members)
-        for verdict, kind in _BY_NAME.items()
-        for members in _collect((shot.shot.name, shot) for shot in ordered if shot.result.verdict is verdict)
-    ]
-    compared = [shot for shot in ordered if shot.result.verdict in _BY_LOOK]
-    recolored = _find_recolored(compared)
-    found += [(GroupKind.RECOLORED, members) for members in recolored]
-    taken = {shot.shot for members in recolored for shot in members}
-    changes = _find_changes([shot for shot in compared if shot.shot not in taken])
-    found += [(_kind_of(members), members) for members in changes]
-    groups, id_of = list[ShotGroup](), dict[ShotKey, str]()
-    for kind, members in sorted(found, key=_priority):
-        group_id = hashlib.sha256(f"{kind} {_key_of(kind, members)}".encode()).hexdigest()[:12]
-        title = _title_of(kind, members)
-        groups.append(ShotGroup(group_id, kind, len(members), _names(members), title))
-        id_of |= dict.fromkeys((shot.shot for shot in members), group_id)
-    return GroupedShots(groups, id_of, _find_in_several(ordered, id_of))
+    redrawn = _find_redrawn(ordered)
+    found = [*_group_by_name(ordered), *_group_changes(ordered, redrawn)]
+    if redrawn:
+        found.append(_Group(GroupKind.REDRAWN, "", redrawn))
+    found += _group_moved(ordered, {number for group in found for number in group.pieces})
+    places = [_number_pieces(shot) for shot in ordered]
+    groups, parts = list[ShotGroup](), defaultdict[ShotKey, list[ShotPart]](list)
+    for group in sorted(found, key=lambda each: _priority(ordered, each)):
+        group_id = hashlib.sha256(f"{group.kind} {group.key}".encode()).hexdigest()[:12]
+        members = [(ordered[number], pieces) for number, pieces in group.pieces.items()]
+        names = list(dict.fromkeys(shot.shot.name for shot, _ in members))
+        title = write_title(group.kind, members, [f"{old} → {new}" for old, new in group.colors])
+        groups.append(ShotGroup(group_id, group.kind, len(members), names, title))
+        for number, pieces in group.pieces.items():
+            shot = ordered[number]
+            parts[shot.shot].append(_make_part(group_id, shot, pieces, places[number]))
+    return GroupedShots(groups, parts)
 
 
-def _find_in_several(shots: _Shots, id_of: Mapping[ShotKey, str]) -> Collection[str]:
-    seen = {(shown, id_of[shot.shot]) for shot in shots for shown in shot.result.traits.closeups}
-    return {shown for shown, groups in Counter(shown for shown, _ in seen).items() if groups > 1}
+def _priority(shots: Sequence[PlannedShot], group: _Group) -> tuple[object, ...]:
+    kind, size = group.kind, len(group.pieces)
+    place, size = (_ORDER[GroupKind.SAME_PIXELS], size) if kind in _SHARED else (_ORDER[kind], 0)
+    first = min(group.pieces)
+    return place, size, _ORDER[kind], shot_key(*shots[first].shot), min(group.pieces[first], default=0)
 
 
-def _priority(group: tuple[GroupKind, _Shots]) -> tuple[object, ...]:
-    kind, shots = group
-    place, size = (_ORDER[GroupKind.SAME_PIXELS], len(shots)) if kind in _SHARED else (_ORDER[kind], 0)
-    return place, size, _ORDER[kind], shot_key(*shots[0].shot)
+def _number_pieces(shot: PlannedShot) -> list[int]:
+    """Return the index of each piece among the shot's regions, or among what is gone."""
+    counts, places = Counter[bool](), []
+    for piece in shot.result.pieces:
+        is_gone = piece.kind == "gone"
+        places.append(counts[is_gone])
+        counts[is_gone] += 1
+    return places
 
 
-def _key_of(kind: GroupKind, shots: _Shots) -> object:
-    """Return what no other group of this kind has, and what stays the same if more shots join the group."""
-    if kind in _SHARED:
-        return min((shot.result.traits.regions, shot.result.traits.rows) for shot in shots)
-    if kind is GroupKind.RECOLORED:
-        main = {entry for shot in shots for entry in _main_entries(shot)}
-        return next(entry for entry in _sum_entries(shots) if entry in main)
-    return shots[0].shot.name
+def _make_part(group: str, shot: PlannedShot, pieces: Sequence[int], places: Sequence[int]) -> ShotPart:
+    gone = [places[number] for number in pieces if shot.result.pieces[number].kind == "gone"]
+    regions = [places[number] for number in pieces if shot.result.pieces[number].kind != "gone"]
+    return ShotPart(group, regions, gone, _choose_closeup(shot, {*pieces}))
 
 
-def _collect(keyed: Iterable[tuple[Hashable, PlannedShot]]) -> list[_Shots]:
-    """Return the shots of each key, in order."""
-    collected: dict[Hashable, _Shots] = {}
-    for key, shot in keyed:
-        collected.setdefault(key, []).append(shot)
-    return [*collected.values()]
+def _choose_closeup(shot: PlannedShot, pieces: Collection[int]) -> int | None:
+    """Return the close-up that shows the most of these pieces and the fewest others."""
+
+    def rank(number: int) -> tuple[int, int]:
+        shown = shot.result.closeups[number].pieces
+        return sum(piece in pieces for piece in shown), -len(shown)
+
+    best = max(range(len(shot.result.closeups)), key=rank, default=None)
+    return best if best is not None and rank(best)[0] else None
 
 
-def _names(shots: _Shots) -> list[str]:
-    return list(dict.fromkeys(shot.shot.name for shot in shots))
+# New and removed shots, and those in which nearly everything is drawn in another way
 
 
-# The same pixels and the same rows
+def _group_by_name(shots: Sequence[PlannedShot]) -> Iterable[_Group]:
+    """Yield a group for each name that is new or removed, or is only known to have changed."""
+    members = defaultdict[tuple[GroupKind, str], dict[int, Sequence[int]]](dict)
+    for number, shot in enumerate(shots):
+        verdict, result = shot.result.verdict, shot.result
+        if verdict in _BY_NAME:
+            members[_BY_NAME[verdict], shot.shot.name][number] = ()
+        elif not result.pieces and not result.moves:
+            members[GroupKind.SINGLE, shot.shot.name][number] = ()
+    for (kind, name), pieces in members.items():
+        yield _Group(kind, name, pieces)
 
 
-def _find_changes(shots: _Shots) -> list[_Shots]:
-    """Return the shots of each change.
+def _find_redrawn(shots: Sequence[PlannedShot]) -> dict[int, Sequence[int]]:
+    """Return the pieces of the shots that are redrawn, or in which text wraps at other places.
 
-    A change looks different in another theme or viewport. So two looks with the same names are one change
-    if they are about the same size. All looks of a single name are one change.
+    With those of the same pages in which less text has no equal, and the shots in which only the same column
+    moved aside.
     """
-    found: dict[frozenset[str], list[_Shots]] = {}
-    for look in _collect((_look_of(shot), shot) for shot in shots):
-        names = frozenset(_names(look))
-        changes = found.setdefault(names, [])
-        same = [change for change in changes if len(names) == 1 or _is_variant(change[0], look[0])]
-        if same:
-            same[0].extend(look)
-        else:
-            changes.append(look)
-    return [change for changes in found.values() for change in changes]
+    wrapped = {number: find_wrapped(shot) for number, shot in enumerate(shots)}
+    wraps = any(wraps_all_over(shots[number], pieces) for number, pieces in wrapped.items())
+    pages = _find_pages(shots)
+    names = {shot.shot.name for shot in shots if shot.result.is_redrawn or _is_scattered(shot, pages)}
+    found: dict[int, Sequence[int]] = {}
+    for number, shot in enumerate(shots):
+        if shot.shot.name in names and any(piece.kind != "recolored" for piece in shot.result.pieces):
+            found[number] = range(len(shot.result.pieces))
+        elif wraps and wrapped[number]:
+            slivers = [place for place, piece in enumerate(shot.result.pieces) if is_sliver(piece)]
+            found[number] = sorted({*wrapped[number], *slivers})
+    looks = {look_of(piece) for number in found for piece in _find_text(shots[number])}
+    found |= {
+        number: range(len(shot.result.pieces))
+        for number, shot in enumerate(shots)
+        if number not in found and _is_redrawn_as(shot, looks)
+    }
+    aside = {shots[number].result.moves[0][4] for number in found if shots[number].result.moves} - {0}
+    for number, shot in enumerate(shots):
+        if found and number not in found and shot.result.moves:
+            is_wrapped = has_wrapped_lines(shot) and not shot.result.pieces
+            if is_wrapped or _moved_aside(shot) in aside:
+                found[number] = ()
+    return found
 
 
-def _look_of(shot: PlannedShot) -> Hashable:
-    """Return an equal value for shots with the same pixels and rows. A shot without traits has its own."""
-    traits = shot.result.traits
-    return (traits.regions, traits.rows) if traits.regions or traits.rows else shot.shot
+def _find_text(shot: PlannedShot) -> list[Piece]:
+    main = find_main_pieces(shot, range(len(shot.result.pieces)))
+    return [piece for piece in main if piece.kind != "recolored" and piece.shapes]
 
 
-def _is_variant(one: PlannedShot, other: PlannedShot) -> bool:
-    if _only_moved(one) and _only_moved(other):  # text wraps differently, so the number of rows differs
-        return True
-    smaller, larger = sorted(sum(w * h for _, _, w, h in shot.result.regions) for shot in (one, other))
-    return larger <= _SIMILAR * smaller
+def _is_redrawn_as(shot: PlannedShot, looks: Collection[Hashable]) -> bool:
+    """Return whether most of what changed all over the page is as on a redrawn page."""
+    own = {look_of(piece) for piece in _find_text(shot)}
+    return len(own) >= _SCATTERED and 2 * len(own & {*looks}) >= len(own)
 
 
-def _only_moved(shot: PlannedShot) -> bool:
-    return bool(shot.result.traits.rows) and not shot.result.traits.regions
+def _find_pages(shots: Sequence[PlannedShot]) -> Mapping[Hashable, set[str]]:
+    """Return the names of the shots that have a piece with each look."""
+    pages = defaultdict[Hashable, set[str]](set)
+    for shot in shots:
+        for piece in shot.result.pieces:
+            pages[look_of(piece)].add(shot.shot.name)
+    return pages
 
 
-def _kind_of(change: _Shots) -> GroupKind:
-    if len(change) == 1:
-        return GroupKind.SINGLE
-    if all(map(_only_moved, change)):
-        return GroupKind.INSERTED
-    is_same = len({_look_of(shot) for shot in change}) == 1 or len(_names(change)) > 1
-    return GroupKind.SAME_PIXELS if is_same else GroupKind.SINGLE
+def _is_scattered(shot: PlannedShot, pages: Mapping[Hashable, set[str]]) -> bool:
+    """Return whether text changed all over the page, and not as on other pages."""
+    pieces = _find_text(shot)
+    if sum(piece.kind == "changed" for piece in pieces) < _SCATTERED_EDITS:
+        return False
+    looks = {look_of(piece) for piece in pieces}
+    own = sum(len(pages[look]) == 1 for look in looks)
+    words = sum(len(piece.shapes) for piece in pieces)
+    if len(looks) < _SCATTERED or 2 * own < len(looks) or words < _SCATTERED_WORDS:
+        return False
+    height = int(shot.shot.viewport.partition("x")[2]) if VIEWPORT.fullmatch(shot.shot.viewport) else 0
+    tops = [piece.box[1] for piece in pieces]
+    return max(tops) - min(tops) >= height / 2
+
+
+# Changes
+
+
+def _group_changes(shots: Sequence[PlannedShot], redrawn: Mapping[int, Sequence[int]]) -> Iterable[_Group]:
+    only_moved = _find_moved(shots)
+    spots = [
+        (number, index)
+        for number, shot in enumerate(shots)
+        if number not in only_moved
+        for index in range(len(shot.result.pieces))
+        if index not in redrawn.get(number, ())
+    ]
+    tables = _find_tables(shots, spots)
+    themes = [table for table in tables if _is_theme(shots, table)]
+    of_themes = {spot for theme in themes for spot in theme}
+    one_page = [table for table in tables if table not in themes and len(_names(shots, table)) == 1]
+    others = [spot for spot in spots if spot not in of_themes]
+    changes = find_changes(shots, others, one_page)
+    shared = [table for table in tables if table not in themes and table not in one_page]
+    for table in shared:
+        if not _is_button(table, changes):
+            themes.append(table)
+            of_themes.update(table)
+    for theme in themes:
+        yield _make_recolored(shots, theme)
+    left = [[spot for spot in change.spots if spot not in of_themes] for change in changes]
+    groups = [_make_change(Change(shots, spots)) for spots in left if spots]
+    left_moved = [number for number in only_moved if number not in redrawn]
+    pushed = _find_pushed(shots, groups, left_moved)
+    for group in groups:
+        yield replace(group, pieces={**group.pieces, **dict.fromkeys(pushed[id(group)], ())})
+
+
+def _names(shots: Sequence[PlannedShot], spots: Iterable[Spot]) -> set[str]:
+    return {shots[shot].shot.name for shot, _ in spots}
+
+
+def _make_change(change: Change) -> _Group:
+    first_look = min(map(repr, {look_of(change.piece(spot)) for spot in change.spots}))
+    if len(change.names) == 1:
+        return _Group(GroupKind.SINGLE, (*change.names, first_look), change.by_shot)
+    moving = sum(bool(change.shots[shot].result.moves) for shot in change.by_shot)
+    main = [
+        piece
+        for shot, numbers in change.by_shot.items()
+        for piece in find_main_pieces(change.shots[shot], numbers)
+    ]
+    only_came_or_went = {piece.kind for piece in main} <= {"came", "gone"}
+    is_inserted = only_came_or_went and moving >= _MOVING * len(change.by_shot)
+    kind = GroupKind.INSERTED if is_inserted else GroupKind.SAME_PIXELS
+    return _Group(kind, first_look, change.by_shot)
 
 
 # Colors
 
 
-def _find_recolored(shots: _Shots) -> list[_Shots]:
-    """Return the shots of each table of colors that is a theme, or that changes several names differently.
-
-    A button with a new color is the same change on every page, not a theme.
-    """
-    number_of = {shot.shot: number for number, same in enumerate(_find_changes(shots)) for shot in same}
-    return [
-        table
-        for table in _join_by_main_entries([shot for shot in shots if _is_recolored(shot)])
-        if any(shot.result.traits.share >= _THEME_SHARE for shot in table)
-        or (len(_names(table)) > 1 and len({number_of[shot.shot] for shot in table}) > 1)
-    ]
-
-
-def _is_recolored(shot: PlannedShot) -> bool:
-    return bool(shot.result.traits.colors) and not shot.result.traits.more_than_colors
+def _find_tables(shots: Sequence[PlannedShot], spots: Sequence[Spot]) -> list[list[Spot]]:
+    """Return the recolored pieces of each table of colors. Shots that share a main entry have the same."""
+    recolored = defaultdict[int, list[Spot]](list)
+    for shot, index in spots:
+        if shots[shot].result.colors and shots[shot].result.pieces[index].kind == "recolored":
+            recolored[shot].append((shot, index))
+    numbers = [*recolored]
+    joined, firsts = Joined(len(numbers)), dict[_Entry, int]()
+    for place, number in enumerate(numbers):
+        for entry in _main_entries(shots[number].result.colors):
+            joined.join(firsts.setdefault(entry, place), place)
+    return [[spot for place in same for spot in recolored[numbers[place]]] for same in joined.sets()]
 
 
-def _main_entries(shot: PlannedShot) -> list[_Entry]:
-    """Return the largest entries of the shot's table, at least one."""
-    colors = shot.result.traits.colors
-    least = min(colors[0].pixels, _MAIN_SHARE * sum(change.pixels for change in colors))
+def _main_entries(colors: Sequence[ColorChange]) -> list[_Entry]:
+    """Return the largest entries of a table, at least one."""
+    most = max(change.pixels for change in colors)
+    least = min(most, _MAIN_SHARE * sum(change.pixels for change in colors))
     return [(change.old, change.new) for change in colors if change.pixels >= least]
 
 
-def _join_by_main_entries(shots: _Shots) -> list[_Shots]:
-    """Return the shots that share a main entry, directly or through other shots."""
-    parents: dict[_Entry, _Entry] = {}
-
-    def root(entry: _Entry) -> _Entry:
-        while (parent := parents.setdefault(entry, entry)) != entry:
-            entry = parent
-        return entry
-
-    for shot in shots:
-        first, *others = _main_entries(shot)
-        for other in others:
-            parents[root(other)] = root(first)
-    return _collect((root(_main_entries(shot)[0]), shot) for shot in shots)
+def _is_theme(shots: Sequence[PlannedShot], table: Iterable[Spot]) -> bool:
+    """Return whether one of the shots has new colors nearly everywhere."""
+    return any(_share_recolored(shots[number]) >= _THEME_SHARE for number in {shot for shot, _ in table})
 
 
-def _sum_entries(shots: _Shots) -> list[_Entry]:
-    """Return the entries of all shots, most pixels first."""
-    pixels = Counter[_Entry]()
-    for shot in shots:
-        pixels.update({(old, new): count for old, new, count in shot.result.traits.colors})
-    return [entry for entry, _ in pixels.most_common()]
+def _share_recolored(shot: PlannedShot) -> float:
+    """Return the share of the image that follows the table of colors.
+
+    The size of a full page isn't known. It's at least that of the viewport, and reaches to the last piece.
+    """
+    width = height = 1
+    if VIEWPORT.fullmatch(shot.shot.viewport):
+        width, height = map(int, shot.shot.viewport.split("x"))
+    for x, y, wide, high in (piece.box for piece in shot.result.pieces):
+        width, height = max(width, x + wide), max(height, y + high)
+    return sum(change.pixels for change in shot.result.colors) / (width * height)
 
 
-# Titles
+def _is_button(table: Collection[Spot], changes: Sequence[Change]) -> bool:
+    """Return whether the table only recolors the same piece of several pages."""
+    of_table = {*table}
+    most = max(sum(spot in of_table for spot in change.spots) for change in changes)
+    return most >= _SAME_BUTTON * len(of_table)
 
 
-def _title_of(kind: GroupKind, shots: _Shots) -> str:
-    where, screenshots = _list(_names(shots)), _count([len(shots)], "screenshot")
-    if kind is GroupKind.REMOVED:
-        return f"{where}: {screenshots} removed"
-    if kind is GroupKind.NEW:
-        return f"{where}: {_count([len(shots)], 'new screenshot')}"
-    if kind is GroupKind.RECOLORED:
-        themes = {shot.shot.theme for shot in shots}
-        noun = f"{themes.pop() if len(themes) == 1 else ''} screenshot".lstrip()
-        colors = _list([f"{old} → {new}" for old, new in _sum_entries(shots)])
-        return f"{_count([len(shots)], noun)} recolored: {colors}"
-    if all(map(_only_moved, shots)):
-        shifts = [shot.result.shift for shot in shots]
-        verb = "inserted" if max(shifts) > 0 else "removed"
-        return f"{where}: {_range([abs(shift) for shift in shifts])} px {verb} in {screenshots}"
-    besides = " besides the new colors" if any(shot.result.traits.more_than_colors for shot in shots) else ""
-    regions = _count([len(shot.result.regions) for shot in shots], "region")
-    return f"{where}: {regions} in {screenshots}{besides}"
+def _make_recolored(shots: Sequence[PlannedShot], table: Sequence[Spot]) -> _Group:
+    pieces, pixels, main = defaultdict[int, list[int]](list), Counter[_Entry](), set[_Entry]()
+    for shot, index in table:
+        pieces[shot].append(index)
+    for shot in pieces:
+        colors = shots[shot].result.colors
+        pixels.update({(old, new): count for old, new, count in colors})
+        main.update(_main_entries(colors))
+    entries = [entry for entry, _ in pixels.most_common()]
+    return _Group(GroupKind.RECOLORED, next(entry for entry in entries if entry in main), pieces, entries)
 
 
-def _list(items: Sequence[str]) -> str:
-    if len(items) <= _LISTED:
-        return ", ".join(items)
-    return f"{', '.join(items[: _LISTED - 1])} and {len(items) - _LISTED + 1} more"
+# Moves
 
 
-def _range(numbers: Collection[int]) -> str:
-    least, most = min(numbers), max(numbers)
-    return f"{most}" if least == most else f"{least} to {most}"
+def _group_moved(shots: Sequence[PlannedShot], grouped: Collection[int]) -> Iterable[_Group]:
+    """Yield groups of the shots in which content only stands elsewhere.
+
+    Shots with the same offset are together. A page's viewports are as well: where text wraps differently, an
+    empty row has another height. And so are shots in which content moved as far to the side.
+    """
+    moved = [number for number in _find_moved(shots) if number not in grouped]
+    joined, firsts = Joined(len(moved)), dict[Hashable, int]()
+    for place, number in enumerate(moved):
+        dx, dy = shots[number].result.moves[0][4:]
+        causes: list[Hashable] = [(dx, dy), (shots[number].shot.name, _sign(dx), _sign(dy))]
+        causes += [("aside", move[4]) for move in shots[number].result.moves[:_CAUSES] if move[4]]
+        for cause in causes:
+            joined.join(firsts.setdefault(cause, place), place)
+    for same in joined.sets():
+        numbers = [moved[place] for place in same]
+        offset = min(tuple(shots[number].result.moves[0][4:]) for number in numbers)
+        pieces: dict[int, Sequence[int]] = {
+            number: range(len(shots[number].result.pieces)) for number in numbers
+        }
+        aside = {_moved_aside(shots[number]) for number in numbers} - {0}
+        with_others = [number for number in grouped if _moved_aside(shots[number]) in aside]
+        pieces |= dict.fromkeys(with_others, ())
+        yield _Group(GroupKind.MOVED, offset, pieces)
 
 
-def _count(numbers: Collection[int], noun: str) -> str:
-    return f"{_range(numbers)} {noun}{'' if max(numbers) == 1 else 's'}"
+def _moved_aside(shot: PlannedShot) -> int:
+    """Return how far most of the content moved to the side. What comes in or goes moves it up or down."""
+    dx, dy = shot.result.moves[0][4:] if shot.result.moves else (0, 0)
+    return 0 if dy else dx
+
+
+def _find_moved(shots: Sequence[PlannedShot]) -> list[int]:
+    """Return the shots in which content only stands elsewhere, and may have left slivers at its edges."""
+    return [
+        number
+        for number, shot in enumerate(shots)
+        if shot.result.moves and all(is_sliver(piece) for piece in shot.result.pieces)
+    ]
+
+
+def _find_pushed(
+    shots: Sequence[PlannedShot], groups: Sequence[_Group], moved: Iterable[int]
+) -> Mapping[int, list[int]]:
+    """Return the shots in which content moved because of what came in or went, by the `id()` of that group.
+
+    Those pieces are out of view here, but not where content moved as far or the same page is shown.
+    """
+    found = defaultdict[int, list[int]](list)
+    pushing = [(group, _find_offsets(shots, group)) for group in groups]
+    pushing = [(group, offsets) for group, offsets in pushing if offsets]
+    for number in moved:
+        dx, dy = shots[number].result.moves[0][4:]
+        causes = [
+            group
+            for group, _ in pushing
+            if shots[number].shot.name in {shots[other].shot.name for other in group.pieces}
+        ] or [
+            group
+            for group, offsets in pushing
+            if group.kind in _SHARED and abs(dy) > 1 and any(dx == x and abs(dy - y) <= 1 for x, y in offsets)
+        ]
+        if len(causes) == 1:
+            found[id(causes[0])].append(number)
+    return found
+
+
+def _find_offsets(shots: Sequence[PlannedShot], group: _Group) -> set[tuple[int, int]]:
+    """Return how far content moved up or down where something came in or went."""
+    pieces = [piece for number, of in group.pieces.items() for piece in find_main_pieces(shots[number], of)]
+    if not {piece.kind for piece in pieces} <= {"came", "gone"}:
+        return set()
+    return {
+        (dx, dy) for number in group.pieces for *_, dx, dy in shots[number].result.moves[:1] if abs(dy) > 1
+    }
+
+
+def _sign(number: int) -> int:
+    return (number > 0) - (number < 0)

@@ -1,13 +1,14 @@
 """The records of baselines and comparisons: plain, frozen, no dependencies."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, Self
+from typing import Literal, NamedTuple, Self
 
-from prshots.contract.replies import ComparisonState, Region, Verdict
+from prshots.contract.replies import ComparisonState, Move, Region, Verdict
 from prshots.server.domain.images.models import Image, ShotKey
 
 PairVerdict = Literal["unchanged", "changed", "moved"]
+PieceKind = Literal["changed", "came", "gone", "recolored"]
 
 
 class ColorChange(NamedTuple):
@@ -18,32 +19,20 @@ class ColorChange(NamedTuple):
     pixels: int
 
 
-@dataclass(frozen=True, slots=True)
-class Traits:
-    """What a difference looks like, regardless of its position. Equal traits mean the same change.
+class Shape(NamedTuple):
+    """What a word, an icon or a picture looks like, whatever its colors."""
 
-    `regions` is a hash of what the changed regions show before and after, and `rows` of the inserted or
-    removed rows. `colors` is the table that nearly all differing pixels follow, if there is one, most pixels
-    first. If applying it to the before image doesn't give the after image, `more_than_colors` is true, and
-    `regions` is about what still differs. `share` is the share of the image that differs, from 0 to 1.
-    `closeups` has a hash of what each close-up shows of the difference, or "".
-    """
-
-    regions: str = ""
-    rows: str = ""
-    colors: Sequence[ColorChange] = ()
-    share: float = 0.0
-    more_than_colors: bool = False
-    closeups: Sequence[str] = ()
-
-    @classmethod
-    def from_facts(cls, facts: Mapping[str, Any]) -> Self:
-        """Undo `dataclasses.asdict`."""
-        colors = tuple(ColorChange(*each) for each in facts["colors"])
-        return cls(**{**facts, "colors": colors, "closeups": tuple(facts.get("closeups", ()))})
+    width: int
+    height: int
+    bits: int
 
 
-NO_TRAITS = Traits()
+class Piece(NamedTuple):
+    """A part of the difference: one region, or one box that is gone."""
+
+    box: Region
+    kind: PieceKind
+    shapes: Sequence[Shape] = ()
 
 
 CLOSEUP_HALF = 480
@@ -57,28 +46,49 @@ class PartPicture:
     """A close-up: a PNG of a region before and after, side by side."""
 
     region: Region
+    pieces: Sequence[int]
     picture: bytes = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class PairResult:
-    """The differences between two images.
-
-    `pixels` counts the differing pixels. `regions` are rectangles in the second image. `shift` is the number
-    of rows by which the content below moved down (up if negative). `marked` is a JPEG of the second image
-    with the regions marked, or empty if nothing differs. `pixels_before` and `pixels_after` identify the
-    decoded pixels.
-    """
+    """The differences between two images."""
 
     verdict: PairVerdict
     pixels: int = 0
-    regions: Sequence[Region] = ()
-    shift: int = 0
+    pieces: Sequence[Piece] = ()
+    moves: Sequence[Move] = ()
+    colors: Sequence[ColorChange] = ()
+    is_redrawn: bool = False
     marked: bytes = field(default=b"", repr=False)
     pixels_before: str = ""
     pixels_after: str = ""
     closeups: Sequence[PartPicture] = ()
-    traits: Traits = NO_TRAITS
+
+    @property
+    def regions(self) -> list[Region]:
+        return regions_of(self.pieces)
+
+    @property
+    def gone(self) -> list[Region]:
+        return gone_of(self.pieces)
+
+    @property
+    def shift(self) -> int:
+        return shift_of(self.moves)
+
+
+def regions_of(pieces: Iterable[Piece]) -> list[Region]:
+    return [piece.box for piece in pieces if piece.kind != "gone"]
+
+
+def gone_of(pieces: Iterable[Piece]) -> list[Region]:
+    return [piece.box for piece in pieces if piece.kind == "gone"]
+
+
+def shift_of(moves: Sequence[Move]) -> int:
+    """Return how many rows the largest move goes down. Negative: up."""
+    return moves[0][5] if moves else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,22 +157,42 @@ class BaselinePeriod:
     seq: int
 
 
+class ShownPart(NamedTuple):
+    """What a stored close-up shows: a region, and the indexes of its pieces."""
+
+    region: Region
+    pieces: Sequence[int]
+
+
 @dataclass(frozen=True, slots=True)
 class ShotResult:
     """The result of comparing a shot. `verdict` is None until it is known.
 
-    `closeups` are the regions that the stored close-ups show.
+    `pieces` are the regions from the top, then what is gone. `closeups` says what the stored close-ups show.
     """
 
     verdict: Verdict | None = None
     pixels: int = 0
-    regions: Sequence[Region] = ()
-    shift: int = 0
+    pieces: Sequence[Piece] = ()
+    moves: Sequence[Move] = ()
+    colors: Sequence[ColorChange] = ()
+    is_redrawn: bool = False
     reason: str = ""
     pixels_before: str = ""
     pixels_after: str = ""
-    closeups: Sequence[Region] = ()
-    traits: Traits = NO_TRAITS
+    closeups: Sequence[ShownPart] = ()
+
+    @property
+    def regions(self) -> list[Region]:
+        return regions_of(self.pieces)
+
+    @property
+    def gone(self) -> list[Region]:
+        return gone_of(self.pieces)
+
+    @property
+    def shift(self) -> int:
+        return shift_of(self.moves)
 
 
 class PairKey(NamedTuple):

@@ -2,12 +2,11 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import zip_longest
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict
 
 from prshots.contract.natural_order import shot_key
-from prshots.contract.replies import CloseUp, ComparisonState, Verdict
+from prshots.contract.replies import CloseUp, ComparisonState, Move, Region, ShotPart, Verdict
 from prshots.server.domain.comparison.models import Bases, PlannedShot, ShotBase, ShotResult
 from prshots.server.domain.images.models import Image, ShotKey
 from prshots.server.domain.images.service import Images
@@ -146,17 +145,46 @@ def has_diff(shot: PlannedShot) -> bool:
     return shot.image.diff_base == shot.base.image.id
 
 
-def closeups_of(shot: PlannedShot, urls: Images, in_several: Collection[str]) -> list[CloseUp]:
-    """Return the stored close-ups of a changed shot. They are stored with its difference image.
-
-    What close-ups of several groups show (`in_several`) comes last: the others explain this shot's group.
-    """
+def closeups_of(shot: PlannedShot, urls: Images) -> list[CloseUp]:
+    """Return the stored close-ups of a changed shot. They are stored with its difference image."""
     if not (shot.image and shot.base and has_diff(shot)):
         return []
-    regions = shot.result.closeups
+    regions = [shown.region for shown in shot.result.closeups]
     stored = urls.closeup_urls_of(shot.image, shot.base.image, len(regions))
-    shown = zip_longest(shot.result.traits.closeups, map(CloseUp, stored, regions))
-    return [closeup for _, closeup in sorted(shown, key=lambda each: each[0] in in_several)]
+    return list(map(CloseUp, stored, regions))
+
+
+class ShownDifference(TypedDict):
+    """The fields of a compared shot that say what differs, in every reply and on every page."""
+
+    regions: Sequence[Region]
+    gone: Sequence[Region]
+    moves: Sequence[Move]
+    shift: int
+    colors: Sequence[tuple[str, str]]
+    closeups: Sequence[CloseUp]
+    groups: Sequence[str]
+    parts: Sequence[ShotPart]
+    group: str
+
+
+def show_difference(shot: PlannedShot, parts: Sequence[ShotPart], urls: Images | None) -> ShownDifference:
+    """Return what differs. A part names its close-up only if that is stored, and if there are `urls`."""
+    result = shot.result
+    closeups = closeups_of(shot, urls) if urls else []
+    shown = [part if closeups else replace(part, closeup=None) for part in parts]
+    groups = [part.group for part in parts]
+    return {
+        "regions": result.regions,
+        "gone": result.gone,
+        "moves": result.moves,
+        "shift": result.shift,
+        "colors": [(change.old, change.new) for change in result.colors],
+        "closeups": closeups,
+        "groups": groups,
+        "parts": shown,
+        "group": groups[0] if groups else "",
+    }
 
 
 def in_display_order(shots: Collection[PlannedShot]) -> list[PlannedShot]:

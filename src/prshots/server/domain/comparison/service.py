@@ -22,6 +22,7 @@ from prshots.server.domain.comparison.models import (
     PairResult,
     PlannedShot,
     ShotResult,
+    ShownPart,
     StoredComparison,
 )
 from prshots.server.domain.comparison.plan import ComparisonPlan, Pair, Work, plan_comparison
@@ -38,7 +39,7 @@ from prshots.server.domain.images.recorded_objects import store_and_record
 from prshots.server.domain.images.service import Images
 from prshots.server.domain.projects.models import Project
 
-ENGINE = 3
+ENGINE = 4
 """The version of the comparison rules. Raising it makes the service compare every pair again."""
 
 REPLY_SECONDS = 10.0
@@ -363,12 +364,13 @@ def _result_of(found: PairResult) -> ShotResult:
     return ShotResult(
         Verdict(found.verdict),
         found.pixels,
-        found.regions,
-        found.shift,
+        found.pieces,
+        found.moves,
+        found.colors,
+        found.is_redrawn,
         pixels_before=found.pixels_before,
         pixels_after=found.pixels_after,
-        closeups=[closeup.region for closeup in found.closeups],
-        traits=found.traits,
+        closeups=[ShownPart(closeup.region, closeup.pieces) for closeup in found.closeups],
     )
 
 

@@ -9,6 +9,7 @@ from prshots.contract.replies import Gate, OutdatedNote, Pin, Review
 from prshots.server.domain.comparison.models import PairKey
 from prshots.server.domain.images.models import ShotKey
 from prshots.server.domain.projects.models import Project
+from prshots.server.domain.review.parts import Boxes, PartApprovals
 
 
 class Decision(StrEnum):
@@ -21,7 +22,8 @@ class Decision(StrEnum):
 class NewDecision:
     """One decision about several pairs of a pull request.
 
-    `by` is the login of a person, or the label of a token, which has no `user_id`.
+    `by` is the login of a person, or the label of a token, which has no `user_id`. `parts` has the boxes of
+    the pairs that the page showed only in part.
     """
 
     decision: Decision
@@ -30,6 +32,7 @@ class NewDecision:
     user_id: str = ""
     note: str = ""
     pin: Pin | None = None
+    parts: Mapping[PairKey, Boxes] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +42,8 @@ class ReviewFacts:
     `decisions` has the newest review of each pair, oldest first. One that was withdrawn is open. `queued` are
     those of the pull requests ahead in a merge queue: they count where the pull request has none. `histories`
     has the pixels that a shot had on the base branch in the last 30 days, oldest first. `has_newer_commit`
-    says that a commit after the compared one has images.
+    says that a commit after the compared one has images. `approvals` says which boxes of a pair are approved,
+    if there are decisions about its parts.
     """
 
     decisions: Mapping[PairKey, Review] = field(default_factory=dict)
@@ -47,17 +51,22 @@ class ReviewFacts:
     quarantined: frozenset[ShotKey] = frozenset()
     histories: Mapping[ShotKey, Sequence[str]] = field(default_factory=dict)
     has_newer_commit: bool = False
+    approvals: Mapping[PairKey, PartApprovals] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Reviewed:
-    """The reviews of a comparison's shots. `words` describe the gate, `unreadable` shots that block it."""
+    """The reviews of a comparison's shots. `words` describe the gate, `unreadable` shots that block it.
+
+    `approvals` has the shots with decisions about their parts.
+    """
 
     reviews: Mapping[ShotKey, Review]
     gate: Gate
     outdated_notes: Sequence[OutdatedNote]
     words: str
     unreadable: str = ""
+    approvals: Mapping[ShotKey, PartApprovals] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

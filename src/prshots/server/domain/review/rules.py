@@ -39,7 +39,9 @@ def review_pairs(
     states = [review.state for review in reviews.values()]
     gate = NOT_COMPARED if facts.has_newer_commit else _gate(state, states)
     words = why_failed if gate.reason == ComparisonState.FAILED else describe_gate(gate)
-    return Reviewed(reviews, gate, _outdated_notes(pairs, facts.decisions), words, unreadable)
+    notes = _outdated_notes(pairs, facts.decisions)
+    approvals = {pair.key.shot: facts.approvals[pair.key] for pair in pairs if pair.key in facts.approvals}
+    return Reviewed(reviews, gate, notes, words, unreadable, approvals)
 
 
 def _review(pair: ComparedPair, needed: Collection[str], facts: ReviewFacts) -> Review:

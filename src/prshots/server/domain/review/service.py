@@ -32,7 +32,7 @@ from prshots.server.domain.comparison.models import (
     PlannedShot,
     StoredComparison,
 )
-from prshots.server.domain.comparison.plan import closeups_of, has_diff, in_display_order, verdict_counts
+from prshots.server.domain.comparison.plan import has_diff, in_display_order, show_difference, verdict_counts
 from prshots.server.domain.comparison.service import REPLY_SECONDS, Comparisons
 from prshots.server.domain.images.ports import Overview
 from prshots.server.domain.images.service import Images
@@ -40,6 +40,7 @@ from prshots.server.domain.people.models import User
 from prshots.server.domain.projects.models import Project
 from prshots.server.domain.review.models import Decision, NewDecision, Reviewed
 from prshots.server.domain.review.noise import NOISE
+from prshots.server.domain.review.parts import NO_APPROVALS, review_parts
 from prshots.server.domain.review.ports import ReviewRecords
 from prshots.server.domain.review.rules import list_statuses, review_pairs
 
@@ -282,8 +283,19 @@ def reply(
 
 
 def group_reviewed(stored: StoredComparison, reviewed: Reviewed) -> GroupedShots:
-    """Group the shots. Noise has no group, because nobody has to look at it."""
-    return group_shots([shot for shot in stored.shots if reviewed.reviews[shot.shot].state not in NOISE])
+    """Group the shots, and review their parts. Noise has no group, because nobody has to look at it."""
+    shots = [shot for shot in stored.shots if reviewed.reviews[shot.shot].state not in NOISE]
+    grouped = group_shots(shots)
+    parts = {
+        shot.shot: review_parts(
+            shot.result,
+            grouped.parts.get(shot.shot, ()),
+            reviewed.reviews[shot.shot],
+            reviewed.approvals.get(shot.shot, NO_APPROVALS),
+        )
+        for shot in shots
+    }
+    return replace(grouped, parts=parts)
 
 
 def _compared_shot(
@@ -300,21 +312,18 @@ def _compared_shot(
         *shot.shot,
         verdict,
         shot.result.pixels,
-        shot.result.regions,
-        shot.result.shift,
         view_url=urls.url_of(image) if urls and image else None,
         before_url=urls.url_of(base) if urls and base else None,
         diff_url=urls.diff_url_of(image, base) if urls and image and base and has_diff(shot) else None,
         base_commit=shot.base.commit_sha or None if shot.base else None,
         pixels_before=shot.result.pixels_before,
         pixels_after=shot.result.pixels_after,
-        closeups=closeups_of(shot, urls, grouped.in_several) if urls else (),
         review=review,
-        group=grouped.id_of.get(shot.shot, ""),
         ancestor=shot.base.is_listed if shot.base else True,
         reason=shot.result.reason,
         pair=MANUAL if shot.base and shot.base.is_before else "",
         commit_sha=_other_commit(shot, request),
+        **show_difference(shot, grouped.parts.get(shot.shot, ()), urls),
     )
 
 

@@ -55,4 +55,5 @@ class ShareLinks:
 def without_people(reviewed: Reviewed) -> Reviewed:
     """Return only the states of the reviews: not who decided, when, or with which note."""
     states = {shot: Review(review.state) for shot, review in reviewed.reviews.items()}
-    return replace(reviewed, reviews=states, outdated_notes=())
+    approvals = {shot: given.without_people() for shot, given in reviewed.approvals.items()}
+    return replace(reviewed, reviews=states, outdated_notes=(), approvals=approvals)

@@ -1,21 +1,24 @@
 """Compare two images as a person would, and show the difference.
 
-Both images are decoded completely, because their formats allow nothing else. The steps after that work on
-bands of rows, and only on rows that differ.
+1. Find the tokens of both images: words, icons and pictures (tokens.py).
+2. Find how far each of them moved (alignment.py).
+3. Find what no movement explains (residue.py).
+4. Turn that into pieces: what changed, came in, went or got another color (pieces.py).
+
+Only the part in which the images differ is looked at.
 """
 
-import io
-from collections.abc import Iterator, Sequence
+import functools
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
-from itertools import accumulate
 from typing import NamedTuple
 
+import cv2
 import numpy as np
 import numpy.typing as npt
-from PIL import Image, ImageDraw
 
 from prshots.server.adapters.pictures.engine import decoding
+from prshots.server.adapters.pictures.engine.alignment import Offset, align, find_pushes, find_scrolls
 from prshots.server.adapters.pictures.engine.closeups import draw_closeups
 from prshots.server.adapters.pictures.engine.decoding import DecodedPicture
 from prshots.server.adapters.pictures.engine.differing_pixels import (
@@ -26,96 +29,43 @@ from prshots.server.adapters.pictures.engine.differing_pixels import (
     find_differences,
     find_same_shapes,
 )
-from prshots.server.adapters.pictures.engine.recoloring import Recoloring, Rows, find_recoloring
-from prshots.server.adapters.pictures.engine.regions import Box, boxes_around, clear_noise, merge_strips
-from prshots.server.adapters.pictures.engine.row_alignment import Sketches, Stretch, align
+from prshots.server.adapters.pictures.engine.marking import draw_difference
+from prshots.server.adapters.pictures.engine.moves import find_moves
+from prshots.server.adapters.pictures.engine.pieces import FoundPiece, find_pieces, is_redrawn
+from prshots.server.adapters.pictures.engine.recoloring import Recoloring, find_recoloring
+from prshots.server.adapters.pictures.engine.regions import (
+    Box,
+    clear_noise,
+    enclose_both,
+    grow,
+    shift,
+    show_on_white,
+    to_mask,
+)
+from prshots.server.adapters.pictures.engine.residue import Differs, Place, find_residue
+from prshots.server.adapters.pictures.engine.sheets import compare_on_sheets
+from prshots.server.adapters.pictures.engine.side import Side
 from prshots.server.adapters.pictures.engine.text_cursor import REACH, TALLEST, is_text_cursor
-from prshots.server.adapters.pictures.engine.traits import find_traits
-from prshots.server.domain.comparison.models import NO_TRAITS, PairResult, PairVerdict
+from prshots.server.adapters.pictures.engine.tokens import split_lines
+from prshots.server.domain.comparison.models import PairResult
+
+cv2.setNumThreads(0)  # a worker has one processor, and threads would take address space
 
 Pixels = npt.NDArray[np.uint8]
 """Rows, columns, channels."""
 
-_OPAQUE = 255
-_BINS = 32
-"""The sections of a row in a sketch. On a page of 1280 px, each has 40 px."""
+_AROUND = 24
+"""How many pixels around the differing part to look at, to see whole words."""
 
+_FIRST_LOOK = 48
+"""How many pixels around the strongest difference to look at first: nearly always, it is no noise."""
 
-class Canvas:
-    """The pixels of an image.
-
-    A transparent pixel has its color multiplied by its opacity, and the opacity as a fourth channel. The
-    hidden color of a fully transparent pixel therefore has no effect.
-    """
-
-    def __init__(self, decoded: DecodedPicture) -> None:
-        self.image = decoded.image
-        self.is_transparent = _is_transparent(self.image)
-        self.is_lossy = decoded.is_lossy
-        self.width, self.height = self.image.size
-
-    def pixels(self, box: Box, *, transparent: bool) -> Pixels:
-        """Return the pixels in a box, with three channels, or four if `transparent`."""
-        if transparent:
-            return np.asarray(decoding.band(self.image, box, "RGBA").convert("RGBa"))
-        return np.asarray(decoding.band(self.image, box, "RGB"))
-
-    def row_hashes(self, left: int, right: int, *, transparent: bool) -> list[int]:
-        """Return a number for each row. Equal rows have equal numbers, within this process."""
-        hashes: list[int] = []
-        for top, bottom in decoding.bands(0, self.height, right):
-            rows = self.pixels(Box(left, top, right, bottom), transparent=transparent)
-            hashes.extend(hash(row.tobytes()) for row in rows)
-        return hashes
-
-    def row_sketches(self, top: int, bottom: int, left: int, right: int) -> npt.NDArray[np.float32]:
-        """Return the mean brightness of 32 sections of each row, relative to their median, and the median.
-
-        Rows that look alike have similar values.
-        """
-        starts = np.unique(np.linspace(0, right - left, _BINS, endpoint=False).astype(int))
-        widths = np.diff(np.append(starts, right - left)).astype(np.float32)
-        sketches = [
-            np.add.reduceat(
-                np.asarray(decoding.band(self.image, (left, start, right, end), "L")), starts, 1, np.float32
-            )
-            for start, end in decoding.bands(top, bottom, right)
-        ]
-        levels = (np.concatenate(sketches) / widths).astype(np.float32)
-        ground = np.median(levels, axis=1, keepdims=True)
-        return np.hstack([levels - ground, ground])
-
-
-def _is_transparent(picture: Image.Image) -> bool:
-    if picture.mode == "RGBA":
-        lowest, _ = picture.getchannel("A").getextrema()
-        return lowest != _OPAQUE
-    return picture.has_transparency_data
-
-
-MAX_REGIONS = 50
-_MAX_STRIPS = 20
-
-_SEAM = 2
-"""The height of the region that shows where rows were removed, because the after image doesn't have them."""
-
-_CHUNK_PIXELS = 131_072
-"""How many pixels to compare at a time. Comparing takes about 100 bytes per pixel."""
-
-_ENOUGH_PIXELS = 4_000_000
-_NEARLY_ALL = 0.9
-"""If this share of the first pixels differs visibly, count the rest without asking whether it's visible."""
+_MOST_COMPARED = 24_000_000
+"""How many pixels to compare as a person would. Beyond that, each pixel that isn't equal differs."""
 
 _LEAST_BESIDE_COLORS = 240
 """The minimum sum of levels in a group of pixels that don't follow a table of colors. At rounded corners, a
 pixel or two mix three colors."""
-
-_FEW_ROWS = 1 / 16
-"""If content beside a sidebar moved, and no whole row did, more than this share of the rows differs."""
-_CONTENT_SHARE = 1 / 3
-"""The minimum share of the columns beside a sidebar. Less is a part that moved on a page."""
-_FAR_FEWER = 1 / 2
-"""If content moved, at most this share of the differing pixels is left without the sidebar."""
 
 
 def compare(before: bytes, after: bytes) -> PairResult:
@@ -127,295 +77,297 @@ def compare_decoded(before: DecodedPicture, after: DecodedPicture) -> PairResult
     result = PairResult("unchanged")
     if before.pixels != after.pixels:
         with decoding.pillow_errors_as_ours():
-            result = _compare_pair(_Pair(Canvas(before), Canvas(after)))
+            result = _compare_pair(_Pair(before, after))
     return replace(result, pixels_before=before.pixels, pixels_after=after.pixels)
 
 
 def _compare_pair(pair: "_Pair") -> PairResult:
-    stretches = pair.align_rows()
-    if pair.same_width and all(stretch.kind == "equal" for stretch in stretches):
+    within = pair.find_differing_part()
+    if within is None or pair.is_noise(within):
         return PairResult("unchanged")
-    strengths = pair.strengths(stretches)
-    stretches, strengths = pair.align_beside_sidebar(stretches, strengths)
-    strips = _find_strips(stretches, pair)
-    clear_noise(strengths, pair.thresholds.least_sum)
-    changed = boxes_around(strengths, MAX_REGIONS - _MAX_STRIPS)
-    if not strips and (not changed or _is_text_cursor(pair, changed)):
+    pair.recolor(within)
+    before, after = (Side(image, within) for image in pair.images)
+    before.tokens, after.tokens = split_lines(before.tokens, after.tokens)
+    alignment = align(before.tokens, after.tokens, pair.after.shape)
+    pair.pushes = find_pushes(alignment)
+    pair.scrolls = find_scrolls((before.tokens, after.tokens), alignment)
+    find_residue(before, after, alignment, Differs((pair.unequal, pair.visible), pair.visible_on_ground))
+    recolored = pair.recolored_pixels(after.left)
+    pieces = find_pieces((before, after), alignment, recolored, pair.least_sum)
+    moves = find_moves(after, alignment, [each.after for each in pieces if each.piece.kind != "gone"])
+    if not pieces and not moves and pair.same_size:
         return PairResult("unchanged")
-    verdict: PairVerdict = "changed" if changed or not pair.same_width else "moved"
-    differing = int(np.count_nonzero(strengths))
-    recoloring = find_recoloring(pair.rows, stretches, strengths) if pair.has_traits else None
-    more_than_colors = False
-    if recoloring:
-        rest = pair.strengths(stretches, recoloring)
-        clear_noise(rest, _LEAST_BESIDE_COLORS)
-        more_than_colors = bool(strips or rest.any())
-        if more_than_colors:
-            strengths, changed = rest, boxes_around(rest, MAX_REGIONS - _MAX_STRIPS)
-    closeups = draw_closeups(pair.before.image, pair.after.image, changed, strips, stretches)
-    shown = [Box.of(closeup.region) for closeup in closeups]
-    traits = NO_TRAITS
-    if pair.has_traits:
-        traits = find_traits(
-            pair.rows, stretches, strengths, recoloring, shown, more_than_colors=more_than_colors
-        )
-    pair.before.image.close()  # frees memory for drawing
-    inserted = sum(stretch.rows for stretch in stretches if stretch.kind == "inserted")
-    # The largest distance, in rows, that any content moved or the image grew or shrank.
-    shift = max(accumulate((stretch.shift for stretch in stretches), initial=0), key=abs)
+    if len(pieces) == 1 and not moves and pair.is_text_cursor(pieces[0]):
+        return PairResult("unchanged")
+    left = after.left if recolored is None else np.maximum(after.left, recolored)
+    redrawn = is_redrawn(before, after)
+    del before, after, recolored  # a large picture needs the memory
     return PairResult(
-        verdict=verdict,
-        pixels=differing + inserted * (pair.right - pair.left),
-        regions=[box.region for box in sorted([*strips, *changed], key=lambda box: (box.top, box.left))],
-        shift=shift,
-        marked=draw_difference(pair.after.image, strengths, changed, strips),
-        traits=traits,
-        closeups=closeups,
+        verdict="changed" if pieces else "moved",
+        pixels=cv2.countNonZero(left),
+        pieces=[each.piece for each in pieces],
+        moves=moves,
+        colors=pair.recoloring.table if pair.recoloring else (),
+        is_redrawn=redrawn,
+        marked=draw_difference(pair.after, left, pieces),
+        closeups=draw_closeups(pair.original, pair.after, pieces),
     )
 
 
-def _is_text_cursor(pair: "_Pair", changed: Sequence[Box]) -> bool:
-    box, *others = changed
-    if others or not pair.same_width or box.bottom - box.top > TALLEST:
-        return False
-    top, bottom = max(0, box.top - REACH), min(pair.after.height, box.bottom + REACH)
-    before, after = (pair.pixels(canvas, top, bottom) for canvas in (pair.before, pair.after))
-    return is_text_cursor(before, after, box._replace(top=box.top - top, bottom=box.bottom - top))
+class _Cut(NamedTuple):
+    """The same part of both images: `layers` are before, after, and before in its original colors.
 
+    `inside` is the part without its margin, and `target` its place in `beyond`, which says how much the
+    pixels outside the images differ.
+    """
 
-def _find_strips(stretches: Sequence[Stretch], pair: "_Pair") -> list[Box]:
-    """Return the boxes of inserted rows, and seams where rows or columns were removed."""
-    width, height = pair.after.image.size
-    left, right = (pair.left, pair.right) if pair.same_width else (0, width)
-    strips = []
-    for stretch in stretches:
-        top = stretch.after
-        if stretch.kind == "inserted":
-            strips.append(Box(left, top, right, top + stretch.rows))
-        elif stretch.kind == "removed" and not (strips and top == height):  # rows pushed off the end
-            start = max(0, min(top - _SEAM // 2, height - _SEAM))
-            strips.append(Box(left, start, right, min(height, start + _SEAM)))
-    if pair.before.width > width:
-        strips.append(Box(max(0, width - _SEAM), 0, width, height))
-    return merge_strips(strips, _MAX_STRIPS)
+    layers: tuple[Pixels, Pixels, Pixels]
+    beyond: Strength
+    inside: Box
+    target: Box
 
-
-def _has_moved(stretches: Sequence[Stretch]) -> bool:
-    return any(stretch.shift for stretch in stretches)
+    def paste(self, found: Strength) -> Strength:
+        self.beyond[self.target.slices] = found[self.inside.slices]
+        return self.beyond
 
 
 class _Pair:
-    """Two decoded images. Images of different widths are compared in the columns that both have."""
+    """Two decoded images.
 
-    def __init__(self, before: Canvas, after: Canvas) -> None:
-        self.before, self.after = before, after
-        self.same_width = before.width == after.width
-        self.width = min(before.width, after.width)
-        self.left, self.right = 0, self.width  # the columns in which rows are aligned and compared
-        self._transparent = before.is_transparent or after.is_transparent
+    A transparent pixel has its color multiplied by its opacity, and the opacity as a fourth channel. The
+    hidden color of a fully transparent pixel therefore has no effect.
+    """
+
+    def __init__(self, before: DecodedPicture, after: DecodedPicture) -> None:
+        self._is_transparent = before.is_transparent or after.is_transparent
         self.thresholds = LOSSY if before.is_lossy or after.is_lossy else LOSSLESS
-        self.has_traits = self.same_width and not self.thresholds.is_lossy  # else noise is everywhere
+        self.original, self.after = (
+            each.to_array(transparent=self._is_transparent) for each in (before, after)
+        )
+        self.before = self.original
+        """The before image in the new colors, if there are any."""
+        self.recoloring: Recoloring | None = None
+        self.scrolls: set[Offset] = set()
+        self._compared = 0
+        self.pushes: set[Offset] = set()
+        """Offsets at which enough content moved to push other content off the page."""
+        self._strongest = 0, 0
+        """The column and row of the pixel that differs most."""
 
     @property
-    def rows(self) -> Rows:  # stored, it would be a cycle that keeps the images in memory
-        return Rows(partial(self.pixels, self.before), partial(self.pixels, self.after))
+    def images(self) -> tuple[Pixels, Pixels]:
+        return self.before, self.after
 
-    def align_rows(self) -> list[Stretch]:
-        canvases = (self.before, self.after)
-        before, after = (
-            canvas.row_hashes(self.left, self.right, transparent=self._transparent) for canvas in canvases
+    @property
+    def same_size(self) -> bool:
+        return self.before.shape == self.after.shape
+
+    @property
+    def least_sum(self) -> int:
+        return _LEAST_BESIDE_COLORS if self.recoloring else self.thresholds.least_sum
+
+    def find_differing_part(self) -> Box | None:
+        """Return the box outside of which both images are equal, or None."""
+        height, width = (
+            min(sides) for sides in zip(self.before.shape[:2], self.after.shape[:2], strict=True)
         )
-        ours, theirs = (partial(canvas.row_sketches, left=self.left, right=self.right) for canvas in canvases)
-        sketches = Sketches(ours, theirs, self._look_alike)
-        return align(before, after, sketches, lossy=self.thresholds.is_lossy)
-
-    def _look_alike(self, stretches: list[Stretch]) -> bool:
-        rows = slice(stretches[0].after, stretches[-1].after + stretches[-1].rows)
-        strengths = self.strengths(stretches)[rows, : self.width]
-        clear_noise(strengths, self.thresholds.least_sum)
-        return not strengths.any()
-
-    def align_beside_sidebar(
-        self, stretches: list[Stretch], strengths: Strength
-    ) -> tuple[list[Stretch], Strength]:
-        """Align only the columns that differ, if the content beside a fixed sidebar moved.
-
-        That's true if far fewer pixels differ then.
-        """
-        few = self.after.height * _FEW_ROWS * (not _has_moved(stretches))
-        if not self.same_width or self.thresholds.is_lossy or strengths.any(axis=1).sum() <= few:
-            return stretches, strengths
-        left, right = self._find_differing_columns(stretches)
-        if not self.width * _CONTENT_SHARE <= right - left < self.width:
-            return stretches, strengths
-        self.left, self.right = left, right
-        narrower = self.align_rows()
-        if _has_moved(narrower):
-            fewer = self.strengths(narrower)
-            if np.count_nonzero(fewer) <= np.count_nonzero(strengths) * _FAR_FEWER:
-                return narrower, fewer
-        self.left, self.right = 0, self.width
-        return stretches, strengths
-
-    def _find_differing_columns(self, stretches: list[Stretch]) -> tuple[int, int]:
-        """Return the first column that differs in rows at the same height, and the end of the last one."""
-        left, right = self.width, 0
-        for ours, theirs in self._rows_at_same_height(stretches):
-            columns = np.flatnonzero((ours != theirs).any(axis=0).any(axis=1))
-            if len(columns):
-                left, right = min(left, int(columns[0])), max(right, int(columns[-1]) + 1)
-            if right - left == self.width:
-                break
-        return left, right
-
-    def _rows_at_same_height(self, stretches: list[Stretch]) -> Iterator[tuple[Pixels, Pixels]]:
-        """Yield the rows of both images that can differ. The shorter image continues with its last row."""
-        shorter, taller = sorted((self.before, self.after), key=lambda canvas: canvas.height)
-        for kind, before, after, rows in stretches:
-            if (kind, before) == ("equal", after):
-                continue
-            end = min(max(before, after) + rows, shorter.height)
-            for top, bottom in decoding.bands(min(before, after), end, self.width):
-                yield self.pixels(self.before, top, bottom), self.pixels(self.after, top, bottom)
-        last = self.pixels(shorter, shorter.height - 1, shorter.height)
-        for top, bottom in decoding.bands(shorter.height, taller.height, self.width):
-            yield last, self.pixels(taller, top, bottom)
-
-    def strengths(self, stretches: Sequence[Stretch], recoloring: Recoloring | None = None) -> Strength:
-        """Return how much each pixel of the after image differs, besides the recoloring."""
-        strengths = np.zeros((self.after.height, self.after.width), np.uint8)
-        strengths[:, self.width :] = 255
-        compared = differing = 0
-        for chunk in _chunks(stretches, self.width):
-            part = strengths[chunk.after : chunk.after + chunk.rows, : self.width]
-            is_clear = compared > _ENOUGH_PIXELS and differing > compared * _NEARLY_ALL
-            self._compare(chunk, part, recoloring, is_clear=is_clear)
-            compared, differing = compared + part.size, differing + int(np.count_nonzero(part))
-        return strengths
-
-    def pixels(self, canvas: Canvas, top: int, bottom: int) -> Pixels:
-        return canvas.pixels(Box(0, top, self.width, bottom), transparent=self._transparent)
-
-    def _compare(
-        self, chunk: "_Chunk", strengths: Strength, recoloring: Recoloring | None, *, is_clear: bool
-    ) -> None:
-        ours, theirs = (
-            self.pixels(canvas, top - chunk.above, top + chunk.rows + chunk.below)
-            for canvas, top in ((self.before, chunk.before), (self.after, chunk.after))
-        )
-        recolored = recoloring.apply(ours, theirs) if recoloring else ours
-        rows = slice(chunk.above, chunk.above + chunk.rows)
-        if is_clear:
-            strengths[:] = (recolored[rows] != theirs[rows]).any(axis=2) * np.uint8(255)
-            return
-        differs = (
-            (recolored != theirs)[:, self.left : self.right].any(axis=0).any(axis=1)
-        )  # one axis at a time is faster
-        columns = np.flatnonzero(differs) + self.left
-        if not len(columns):
-            return
-        left = max(self.left, int(columns[0]) - MARGIN)
-        right = min(self.right, int(columns[-1]) + 1 + MARGIN)
-        part = strengths[:, left:right]
-        sides = (_on_grounds(side[:, left:right]) for side in (ours, recolored, theirs))
-        for before, expected, after in zip(*sides, strict=True):
-            found = find_differences(expected, after, self.thresholds)
-            if recoloring:
-                found[find_same_shapes(before, after)] = 0
-            np.maximum(part, found[rows], out=part)
-
-
-class _Chunk(NamedTuple):
-    """Rows to compare, plus `above` and `below` further rows around them that are also aligned."""
-
-    before: int
-    after: int
-    rows: int
-    above: int
-    below: int
-
-
-def _chunks(stretches: Sequence[Stretch], width: int) -> Iterator[_Chunk]:
-    """Yield the paired rows in chunks of limited size."""
-    height = max(1, _CHUNK_PIXELS // width)
-    equal_rows = [0, *(stretch.rows if stretch.kind == "equal" else 0 for stretch in stretches), 0]
-    for index, stretch in enumerate(stretches):
-        if stretch.kind != "paired":
-            continue
-        above, below = equal_rows[index], equal_rows[index + 2]
-        for start in range(0, stretch.rows, height):
-            rows = min(height, stretch.rows - start)
-            yield _Chunk(
-                stretch.before + start,
-                stretch.after + start,
-                rows,
-                min(MARGIN, above + start),
-                min(MARGIN, below + stretch.rows - start - rows),
+        boxes, most = list[Box](), 0.0
+        for top, bottom in decoding.bands(0, height, width):
+            unequal = _max_channel(
+                cv2.absdiff(self.before[top:bottom, :width], self.after[top:bottom, :width])
             )
+            x, y, w, h = cv2.boundingRect(unequal)
+            if w:
+                boxes.append(Box(x, top + y, x + w, top + y + h))
+                _, strength, _, (column, row) = cv2.minMaxLoc(unequal)
+                if strength > most:
+                    most, self._strongest = strength, (column, top + row)
+        for image in self.images:
+            rows, columns = image.shape[:2]
+            if rows > height:
+                boxes.append(Box(0, height, columns, rows))
+            if columns > width:
+                boxes.append(Box(width, 0, columns, rows))
+        if not boxes:
+            return None
+        left, top, right, bottom = grow(functools.reduce(enclose_both, boxes), _AROUND)
+        return Box(max(0, left), max(0, top), right, bottom)
+
+    def is_noise(self, within: Box) -> bool:
+        """Return whether nobody sees the difference."""
+        if not self.same_size:
+            return False
+        within = within.clip(*self.after.shape[:2])
+        column, row = self._strongest
+        zones = [grow(Box(column, row, column + 1, row + 1), _FIRST_LOOK).clip(*self.after.shape[:2])]
+        for top, bottom in decoding.bands(within.top, within.bottom, within.right - within.left):
+            zones.append(within._replace(top=top, bottom=bottom))
+        for zone in zones:
+            [found] = self.visible([((0, 0), zone)])
+            clear_noise(found, self.thresholds.least_sum)
+            if found.any():
+                return False
+        return True
+
+    def recolor(self, within: Box) -> None:
+        if self.before.shape[1] != self.after.shape[1] or self.thresholds.is_lossy or self._is_transparent:
+            return
+        height = min(len(self.before), len(self.after))
+        self.recoloring = find_recoloring(self.original[:height], self.after[:height])
+        if self.recoloring:
+            self.before = self.original.copy()
+            within = within.clip(height, self.after.shape[1])
+            for top, bottom in decoding.bands(within.top, within.bottom, within.right - within.left):
+                part = within._replace(top=top, bottom=bottom).slices
+                self.before[part] = self.recoloring.apply(self.original[part], self.after[part])
+
+    def recolored_pixels(self, left: Strength) -> Strength | None:
+        """Return how much each pixel got another color, where nothing else is left."""
+        if not self.recoloring:
+            return None
+        height = min(len(self.before), len(self.after))
+        recolored = np.zeros(self.after.shape[:2], np.uint8)
+        for top, bottom in decoding.bands(0, height, self.after.shape[1]):
+            change = cv2.absdiff(self.original[top:bottom], self.after[top:bottom])
+            recolored[top:bottom] = _max_channel(change)
+        recolored[left > 0] = 0
+        return recolored
+
+    def unequal(self, places: Sequence[Place]) -> list[Strength]:
+        cuts = [self._cut(place, 0) for place in places]
+        return [cut.paste(_is_unequal(*cut.layers[:2])) if cut.inside.area else cut.beyond for cut in cuts]
+
+    def visible(self, places: Sequence[Place]) -> list[Strength]:
+        self._compared += sum(zone.area for _, zone in places)
+        if self._compared > _MOST_COMPARED:
+            return [
+                np.full((zone.bottom - zone.top, zone.right - zone.left), 255, np.uint8) for _, zone in places
+            ]
+        cuts = [self._cut(place, MARGIN) for place in places]
+        found = compare_on_sheets([cut.layers for cut in cuts], self._find_visible)
+        return [cut.paste(each) for cut, each in zip(cuts, found, strict=True)]
+
+    def visible_on_ground(self, places: Sequence[Place]) -> list[Strength]:
+        """Find what differs apart from the ground, which may have another color under the same content."""
+        cuts = [self._cut(place, MARGIN) for place in places]
+        found = compare_on_sheets([cut.layers for cut in cuts], self._find_visible)
+        differing = [number for number, each in enumerate(found) if each.any()]
+        moved = {
+            number: layers
+            for number in differing
+            if (layers := _move_to_ground(*cuts[number].layers)) is not None
+        }
+        less = compare_on_sheets([*moved.values()], self._find_visible)
+        for number, each in zip(moved, less, strict=True):
+            found[number] = cv2.min(found[number], each)
+        return [cut.paste(each) for cut, each in zip(cuts, found, strict=True)]
+
+    def _find_visible(self, before: Pixels, after: Pixels, original: Pixels) -> Strength:
+        found = np.maximum.reduce(
+            [
+                find_differences(ours, theirs, self.thresholds)
+                for ours, theirs in zip(_on_grounds(before), _on_grounds(after), strict=True)
+            ]
+        )
+        if self.recoloring:
+            found[find_same_shapes(original, after)] = 0
+        return found
+
+    def _cut(self, place: Place, margin: int) -> "_Cut":
+        """Cut a box of the after image, and the same box of the before image at an offset.
+
+        Content can be pushed off the bottom or the right edge, and more of it can follow from there. At the
+        top and at the left, content begins: what stands there is new, or gone, unless the page was scrolled.
+        """
+        offset, zone = place
+        dx, dy = offset
+        height, width = zone.bottom - zone.top, zone.right - zone.left
+        beyond = np.full((height, width), 255, np.uint8)
+        if offset in self.scrolls:
+            beyond[:] = 0
+        elif offset in self.pushes:
+            rows = min(len(self.after), len(self.before) + dy) - zone.top
+            columns = min(self.after.shape[1], self.before.shape[1] + dx) - zone.left
+            beyond[max(0, rows) :, max(0, -min(zone.left, zone.left - dx)) :] = 0
+            beyond[max(0, -min(zone.top, zone.top - dy)) :, max(0, columns) :] = 0
+        inside = self._clip(zone, offset)
+        wide = self._clip(grow(inside, margin), offset)
+        source = shift(wide, -dx, -dy).slices
+        layers = self.before[source], self.after[wide.slices], self.original[source]
+        within = shift(inside, -wide.left, -wide.top)
+        if margin and 0 < inside.area <= decoding.BAND_PIXELS:
+            layers, within = _add_margin(layers, within, margin)
+        return _Cut(layers, beyond, within, shift(inside, -zone.left, -zone.top))
+
+    def _clip(self, box: Box, offset: Offset) -> Box:
+        """Return the part of a box of the after image that both images have at an offset."""
+        dx, dy = offset
+        ours = shift(shift(box, -dx, -dy).clip(*self.before.shape[:2]), dx, dy)
+        return ours.clip(*self.after.shape[:2])
+
+    def is_text_cursor(self, piece: FoundPiece) -> bool:
+        box = piece.after if piece.piece.kind != "gone" else piece.before
+        if not self.same_size or box.bottom - box.top > TALLEST:
+            return False
+        rows = slice(max(0, box.top - REACH), box.bottom + REACH)
+        inside = box._replace(top=box.top - rows.start, bottom=box.bottom - rows.start)
+        return is_text_cursor(self.original[rows], self.after[rows], inside)
+
+
+def _add_margin(
+    layers: tuple[Pixels, Pixels, Pixels], inside: Box, margin: int
+) -> tuple[tuple[Pixels, Pixels, Pixels], Box]:
+    """Continue pictures beyond the edge of the image: on a sheet, another picture would be there."""
+    height, width = layers[0].shape[:2]
+    left, top = max(0, margin - inside.left), max(0, margin - inside.top)
+    right, bottom = max(0, margin - (width - inside.right)), max(0, margin - (height - inside.bottom))
+    if not (left or top or right or bottom):
+        return layers, inside
+    before, after, original = (
+        cv2.copyMakeBorder(layer, top, bottom, left, right, cv2.BORDER_REPLICATE) for layer in layers
+    )
+    return (before, after, original), shift(inside, left, top)
+
+
+def _max_channel(pixels: Pixels) -> npt.NDArray[np.uint8]:
+    most, *others = cv2.split(pixels)
+    for other in others:
+        most = cv2.max(most, other)
+    return most
+
+
+def _is_unequal(before: Pixels, after: Pixels) -> Strength:
+    unequal = np.empty(after.shape[:2], np.uint8)
+    for top, bottom in decoding.bands(0, *after.shape[:2]):
+        unequal[top:bottom] = _max_channel(cv2.absdiff(before[top:bottom], after[top:bottom]))
+    return to_mask(unequal)
+
+
+def _move_to_ground(before: Pixels, after: Pixels, original: Pixels) -> tuple[Pixels, ...] | None:
+    """Put the content of the before image on the ground of the after image, if that is another one."""
+    old, new = (_median(_border(pixels)).astype(np.float32) for pixels in (before, after))
+    if (old == new).all():
+        return None
+    away = _max_channel(cv2.absdiff(before, np.full_like(before, old)))
+    share = 1 - away / np.float32(max(1, away.max()))
+    on_ground = before + (new - old) * share[..., np.newaxis]
+    return on_ground.clip(0, 255).astype(np.uint8), after, original
+
+
+def _median(pixels: Pixels) -> Pixels:
+    """Return the median of each channel. `np.median` takes ten times as long for a few pixels."""
+    middle: Pixels = np.partition(pixels, len(pixels) // 2, axis=0)[len(pixels) // 2]
+    return middle
+
+
+def _border(pixels: Pixels) -> Pixels:
+    inside = pixels[MARGIN - 2 : 2 - MARGIN, MARGIN - 2 : 2 - MARGIN]
+    inside = inside if inside.size else pixels
+    return np.concatenate([inside[0], inside[-1], inside[:, 0], inside[:, -1]])
 
 
 def _on_grounds(pixels: Pixels) -> list[Pixels]:
     """Return the visible colors. For transparent images, return them on black and on white."""
     if pixels.shape[2] == 3:  # noqa: PLR2004 - red, green, blue
         return [pixels]
-    colors, opacity = pixels[..., :3], pixels[..., 3:]
-    return [colors, colors + (255 - opacity)]
-
-
-MAX_SIDE = 65_500
-"""The longest side that libjpeg writes. A longer image is cut."""
-
-_QUALITY = 85
-_CHANGED = (214, 0, 110)
-_MOVED = (9, 105, 218)
-_TINT = 0.45
-_OUTLINE = 2
-_GAP = 3
-"""The distance between an outline and the change, to keep the outline from covering the change."""
-
-_PALE = [150 + level * 90 // 255 for level in range(256)]
-
-
-def draw_difference(
-    image: Image.Image, marks: npt.NDArray[np.uint8], changed: list[Box], moved: list[Box]
-) -> bytes:
-    """Return a JPEG of the image. Inserted rows and seams (`moved`) have a different color."""
-    width, height = min(image.width, MAX_SIDE), min(image.height, MAX_SIDE)
-    picture = Image.new("RGB", (width, height))
-    for top, bottom in decoding.bands(0, height, width):
-        picture.paste(
-            decoding.on_white(image, Box(0, top, width, bottom)).convert("L").point(_PALE), (0, top)
-        )
-    for box in (*moved, *changed):
-        _show(picture, image, box)
-    for box in changed:
-        _tint(picture, marks, box)
-    draw = ImageDraw.Draw(picture)
-    for color, boxes in ((_MOVED, moved), (_CHANGED, changed)):
-        for box in boxes:
-            reach = _GAP + _OUTLINE
-            outline = (
-                max(0, box.left - reach),
-                max(0, box.top - reach),
-                min(width, box.right + reach) - 1,
-                min(height, box.bottom + reach) - 1,
-            )
-            if outline[0] < outline[2] and outline[1] < outline[3]:
-                draw.rectangle(outline, outline=color, width=_OUTLINE)
-    encoded = io.BytesIO()
-    picture.save(encoded, "JPEG", quality=_QUALITY, subsampling=0)
-    return encoded.getvalue()
-
-
-def _show(picture: Image.Image, image: Image.Image, box: Box) -> None:
-    """Paste the box unchanged, in bands."""
-    right, end = min(box.right, picture.width), min(box.bottom, picture.height)
-    for top, bottom in decoding.bands(box.top, end, box.right - box.left):
-        picture.paste(decoding.on_white(image, Box(box.left, top, right, bottom)), (box.left, top))
-
-
-def _tint(picture: Image.Image, marks: npt.NDArray[np.uint8], box: Box) -> None:
-    for top, bottom in decoding.bands(box.top, min(box.bottom, picture.height), box.right - box.left):
-        part = marks[top:bottom, box.left : box.right]
-        mask = Image.fromarray((part > 0).astype(np.uint8) * np.uint8(255 * _TINT))
-        picture.paste(_CHANGED, (box.left, top), mask)
+    return [pixels[..., :3], show_on_white(pixels)]

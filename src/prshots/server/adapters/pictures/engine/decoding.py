@@ -12,6 +12,7 @@ import math
 import struct
 import warnings
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from PIL import Image, ImageFile
 from PIL.JpegImagePlugin import JpegImageFile
@@ -21,6 +22,10 @@ from PIL.WebPImagePlugin import WebPImageFile
 from prshots.contract.errors import DamagedPictureError, PictureError, PictureTooLargeError
 from prshots.contract.formats import BY_EXT, LEADING_BYTES, format_of, orientation_of, png_chunks, webp_chunks
 from prshots.contract.image_structure import check_structure
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 MAX_PIXELS = {"png": 40_000_000, "jpg": 40_000_000, "webp": 20_000_000}
 """By the format's extension. Full-page screenshots at double pixel density fit."""
@@ -54,6 +59,9 @@ _TURNS = {
 _HIDDEN = [255] + [0] * 255
 """By opacity: a mask of the fully transparent pixels."""
 
+_OPAQUE = 255
+_NO_MEMORY = -4
+"""The code of OpenCV's error."""
 _COMPRESSED_METADATA = {b"iCCP", b"iTXt", b"zTXt"}
 
 # Pillow has its own limit: it warns above the limit and refuses above twice the limit. Set it to ours.
@@ -95,6 +103,8 @@ def pillow_errors_as_ours() -> Iterator[None]:
     except Image.DecompressionBombError as error:
         raise PictureTooLargeError("has too many pixels to decode") from error
     except Exception as error:
+        if getattr(error, "code", 0) == _NO_MEMORY:
+            raise PictureTooLargeError("needs too much memory to decode") from error
         raise DamagedPictureError(f"cannot be decoded: {error}") from error
 
 
@@ -138,6 +148,28 @@ class DecodedPicture:
             picture.load()
             self.image = turn_upright(picture, orientation_of(data))
             self.pixels = known or _hash_pixels(self.image)
+
+    @property
+    def is_transparent(self) -> bool:
+        if self.image.mode == "RGBA":
+            lowest, _ = self.image.getchannel("A").getextrema()
+            return lowest != _OPAQUE
+        return self.image.has_transparency_data
+
+    def to_array(self, *, transparent: bool) -> "npt.NDArray[np.uint8]":
+        """Return rows, columns and channels, and free the image. Transparent images have four channels.
+
+        Their colors are multiplied by their opacity.
+        """
+        import numpy as np  # 80 MB of address space, which thumbnails don't need
+
+        width, height = self.image.size
+        array = np.empty((height, width, 4 if transparent else 3), np.uint8)
+        for top, bottom in bands(0, height, width):
+            part = band(self.image, (0, top, width, bottom), "RGBA" if transparent else "RGB")
+            array[top:bottom] = np.asarray(part.convert("RGBa") if transparent else part)
+        self.image.close()
+        return array
 
 
 def identify(data: bytes) -> bytes:

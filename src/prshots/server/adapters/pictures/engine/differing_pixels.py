@@ -7,6 +7,7 @@ is visible and noise averages out.
 
 from typing import NamedTuple, TypeVar
 
+import cv2
 import numpy as np
 import numpy.typing as npt
 
@@ -17,12 +18,15 @@ T = TypeVar("T", bound=np.generic)
 Strength = npt.NDArray[np.uint8]
 """How much each pixel differs, or 0 if the difference isn't visible."""
 
+_NEIGHBORS = np.ones((3, 3), np.uint8)
+
 MARGIN = 8
 """How many pixels around a pixel affect its result."""
 
-_SIDE = 4
+CELL_SIDE = 4
 """The side of a cell in pixels. A cell is a small square whose sums and extremes describe a pixel's
 surroundings."""
+_CELL = np.ones((CELL_SIDE, CELL_SIDE), np.uint8)
 
 
 class Thresholds(NamedTuple):
@@ -67,6 +71,9 @@ _CORRELATION = 0.9
 _SLOPE_NOISE = 4200
 _LEAST_CHANGE = 500
 
+_LUMA = np.array([77, 150, 29, 0]) / 256
+_TO_PLANES = np.array([_LUMA, (np.array([0, 0, 1, 256]) - _LUMA) / 2, (np.array([1, 0, 0, 256]) - _LUMA) / 2])
+
 _TO_XYZ = np.array(
     [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]], np.float32
 ) / np.array([[0.9505], [1.0], [1.089]], np.float32)
@@ -105,16 +112,13 @@ def _weigh(distances: Plane, contrasts: Plane) -> Plane:
     return np.clip(distances * share * _FULL_CONTRAST, 1, 255).astype(np.uint8)
 
 
-def _planes(pixels: Plane) -> tuple[Plane, Plane, Plane]:
+def _planes(pixels: Plane) -> tuple[Plane, ...]:
     """Return the brightness of each pixel, and how much bluer and redder than gray it is."""
-    red, green, blue = (pixels[..., channel].astype(np.uint16) for channel in range(3))
-    luma = (77 * red + 150 * green + 29 * blue) >> 8
-    bluer, redder = ((channel + 256 - luma) >> 1 for channel in (blue, red))
-    return luma.astype(np.uint8), bluer.astype(np.uint8), redder.astype(np.uint8)
+    return tuple(cv2.split(cv2.transform(pixels, _TO_PLANES)))
 
 
 def _distance(one: Plane, other: Plane) -> Plane:
-    return np.maximum(one, other) - np.minimum(one, other)
+    return cv2.absdiff(one, other)
 
 
 def _is_shape(one: Plane, other: Plane, contrast: Plane, thresholds: Thresholds) -> Flags:
@@ -140,9 +144,7 @@ def _drop_shifts(shapes: Flags, one: Plane, other: Plane, contrast: Plane, thres
 
 def _contrast(one: Plane, other: Plane) -> Plane:
     """Return the contrast around each pixel in both images."""
-    highest = combine_neighbors(np.maximum(one, other), np.maximum)
-    contrast: Plane = highest - combine_neighbors(np.minimum(one, other), np.minimum)
-    return contrast
+    return cv2.subtract(brightest_around(cv2.max(one, other)), darkest_around(cv2.min(one, other)))
 
 
 def _is_edge(one: Plane, other: Plane) -> Flags:
@@ -150,9 +152,9 @@ def _is_edge(one: Plane, other: Plane) -> Flags:
 
     A line of another color isn't such an edge: its old color is nowhere in the new image.
     """
-    low, high = np.minimum(one, other), np.maximum(one, other)
-    darkest = np.maximum(combine_neighbors(one, np.minimum), combine_neighbors(other, np.minimum))
-    brightest = np.minimum(combine_neighbors(one, np.maximum), combine_neighbors(other, np.maximum))
+    low, high = cv2.min(one, other), cv2.max(one, other)
+    darkest = cv2.max(darkest_around(one), darkest_around(other))
+    brightest = cv2.min(brightest_around(one), brightest_around(other))
     return (darkest <= low) & (brightest >= high)
 
 
@@ -161,29 +163,28 @@ def _find_flat_areas(
 ) -> Flags:
     """Return which pixels are in flat areas whose color changed."""
     flat = _is_flat(lumas[0], thresholds) & _is_flat(lumas[1], thresholds)
-    flat &= _combine_cells(distance, np.maximum) > 0
+    flat &= _brightest_of_cells(distance) > 0
     change = np.zeros((*flat.shape, 3), np.float32)
     change[flat] = _to_lab(_cell_means(before, flat)) - _to_lab(_cell_means(after, flat))
     cells = flat.astype(np.float32)
     if thresholds.is_lossy:  # an encoder's errors cancel out, a new color doesn't
-        change, cells = (
-            combine_neighbors(combine_neighbors(each, np.add), np.add) for each in (change, cells)
-        )
+        change, cells = (_sum_neighbors(_sum_neighbors(each)) for each in (change, cells))
         change /= np.maximum(cells, 1)[..., np.newaxis]
         flat &= cells >= _LEAST_FLAT
-    other = (flat & (np.square(change).sum(axis=-1) > thresholds.flat**2)).astype(np.uint8)
-    return _spread_to_pixels((other > 0) & (combine_neighbors(other, np.add) >= thresholds.flat_cells))
+    other = (flat & (np.square(change).sum(axis=-1) > thresholds.flat**2)).astype(np.float32)
+    return _spread_to_pixels((other > 0) & (_sum_neighbors(other) >= thresholds.flat_cells))
 
 
 def _is_flat(luma: Plane, thresholds: Thresholds) -> Flags:
-    high, low = _combine_cells(luma, np.maximum), _combine_cells(luma, np.minimum)
-    return high - low <= thresholds.flat_contrast
+    darkest = cv2.erode(luma, _CELL, anchor=(0, 0))[::CELL_SIDE, ::CELL_SIDE]
+    flat: Flags = _brightest_of_cells(luma) - darkest <= thresholds.flat_contrast
+    return flat
 
 
 def _cell_means(pixels: Plane, chosen: Flags) -> Floats:
     """Return the mean color of the chosen cells."""
-    sums = _combine_cells(pixels.astype(np.uint16), np.add)[chosen]
-    return sums.astype(np.float32) / np.float32(_SIDE * _SIDE)
+    means: Floats = _means_of_cells(pixels.astype(np.float32))[chosen]
+    return means
 
 
 def _to_lab(rgb: Floats) -> Floats:
@@ -197,7 +198,7 @@ def _to_lab(rgb: Floats) -> Floats:
 
 def _is_balanced(one: Plane, other: Plane) -> Flags:
     """Return the cells around which as much got darker as got brighter."""
-    change = other.astype(np.int16) - one
+    change = other.astype(np.float32) - one
     return np.abs(_sum_around_cells(change)) <= _BALANCED * _sum_around_cells(np.abs(change))
 
 
@@ -207,8 +208,8 @@ def _measure_shift(one: Plane, other: Plane) -> Floats:
     This is the Lucas-Kanade method: where brightness has a slope, a movement changes it by the slope times
     the distance. The estimate is the distance that leaves the least change unexplained.
     """
-    change = other.astype(np.int32) - one
-    both = one.astype(np.int32) + other
+    change = other.astype(np.float32) - one
+    both = other.astype(np.float32) + one
     across, down = np.zeros_like(both), np.zeros_like(both)  # four times the slope
     np.subtract(both[:, 2:], both[:, :-2], out=across[:, 1:-1])
     np.subtract(both[2:], both[:-2], out=down[1:-1])
@@ -226,7 +227,7 @@ def _measure_shift(one: Plane, other: Plane) -> Floats:
 def find_same_shapes(before: Plane, after: Plane) -> Flags:
     """Return which pixels are in shapes that only have other colors: brightness around them correlates."""
     height, width = before.shape[:2]
-    one, other = (_planes(_pad(pixels))[0].astype(np.int32) for pixels in (before, after))
+    one, other = (_planes(_pad(pixels))[0].astype(np.float32) for pixels in (before, after))
     count = _sum_around_cells(np.ones_like(one))
     sum_one, sum_other, products, squares_one, squares_other = (
         _sum_around_cells(values) for values in (one, other, one * other, one * one, other * other)
@@ -237,42 +238,43 @@ def find_same_shapes(before: Plane, after: Plane) -> Flags:
     return _spread_to_pixels(is_same)[:height, :width]
 
 
-def _sum_around_cells(values: npt.NDArray[np.signedinteger]) -> Floats:
+def _sum_around_cells(values: Floats) -> Floats:
     """Return the sum over each cell and its eight neighbors."""
-    return combine_neighbors(_combine_cells(values, np.add).astype(np.float32), np.add)
+    return _sum_neighbors(_means_of_cells(values)) * np.float32(CELL_SIDE * CELL_SIDE)
 
 
 def _pad(pixels: Plane) -> Plane:
     """Repeat the last rows and columns until both sides are whole cells."""
-    rows, columns = (-length % _SIDE for length in pixels.shape[:2])
+    rows, columns = (-length % CELL_SIDE for length in pixels.shape[:2])
     if not rows and not columns:
         return pixels
     return np.pad(pixels, [(0, rows), (0, columns), (0, 0)], mode="edge")
 
 
-def _combine_cells(pixels: npt.NDArray[T], combine: np.ufunc) -> npt.NDArray[T]:
-    """Return the sum, minimum or maximum of each cell.
-
-    This uses slices, because numpy's reductions over several axes are ten times slower on small cells.
-    """
-    rows = combine(combine(pixels[0::4], pixels[1::4]), combine(pixels[2::4], pixels[3::4]))
-    columns: npt.NDArray[T] = combine(
-        combine(rows[:, 0::4], rows[:, 1::4]), combine(rows[:, 2::4], rows[:, 3::4])
+def _means_of_cells(values: Floats) -> Floats:
+    height, width = values.shape[:2]
+    means: Floats = cv2.resize(
+        values, (width // CELL_SIDE, height // CELL_SIDE), interpolation=cv2.INTER_AREA
     )
-    return columns
+    return means
 
 
-def combine_neighbors(values: npt.NDArray[T], combine: np.ufunc) -> npt.NDArray[T]:
-    """Return the sum, minimum or maximum of each element and its eight neighbors."""
-    rows = values.copy()
-    combine(rows[1:], values[:-1], out=rows[1:])
-    combine(rows[:-1], values[1:], out=rows[:-1])
-    both = rows.copy()
-    combine(both[:, 1:], rows[:, :-1], out=both[:, 1:])
-    combine(both[:, :-1], rows[:, 1:], out=both[:, :-1])
-    return both
+def _brightest_of_cells(plane: Plane) -> Plane:
+    return cv2.dilate(plane, _CELL, anchor=(0, 0))[::CELL_SIDE, ::CELL_SIDE]
+
+
+def _sum_neighbors(values: Floats) -> Floats:
+    return cv2.boxFilter(values, -1, (3, 3), normalize=False, borderType=cv2.BORDER_CONSTANT)
+
+
+def brightest_around(plane: Plane) -> Plane:
+    return cv2.dilate(plane, _NEIGHBORS)
+
+
+def darkest_around(plane: Plane) -> Plane:
+    return cv2.erode(plane, _NEIGHBORS)
 
 
 def _spread_to_pixels(cells: npt.NDArray[T]) -> npt.NDArray[T]:
     """Return the value of each pixel's cell."""
-    return cells.repeat(_SIDE, 0).repeat(_SIDE, 1)
+    return cells.repeat(CELL_SIDE, 0).repeat(CELL_SIDE, 1)

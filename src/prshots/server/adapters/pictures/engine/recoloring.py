@@ -5,14 +5,17 @@ Whatever still differs then is more than a new color.
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator
 
+import cv2
 import numpy as np
 import numpy.typing as npt
 
-from prshots.server.adapters.pictures.engine.differing_pixels import Strength, combine_neighbors, find_unequal
-from prshots.server.adapters.pictures.engine.row_alignment import Stretch
+from prshots.server.adapters.pictures.engine.differing_pixels import (
+    brightest_around,
+    darkest_around,
+    find_unequal,
+)
 from prshots.server.domain.comparison.models import ColorChange
 
 Pixels = npt.NDArray[np.uint8]
@@ -27,8 +30,11 @@ Change = tuple[Colors, Colors]
 _SAMPLE = 100_000
 """How many pixels to take the colors from."""
 
-_FOLLOWING = 0.95
-"""The share of the differing pixels that must follow the table."""
+_FOLLOWING = 0.85
+"""The share of the differing pixels that must follow the table. The others are edits."""
+_SINGLE = 0.9
+"""The share of the differing pixels that got the most frequent new color of their old one. Moved content has
+0.3 to 0.8, recolored pages have 0.95 and more. It's quick to measure."""
 _MOST_ENTRIES = 16
 _LEAST_PIXELS, _LEAST_SHARE = 8, 0.0005
 """An entry has at least this many of the sampled pixels that differ, and at least this share of them."""
@@ -51,17 +57,12 @@ _NO_MIXTURE = 256
 _NEAR, _NEAR_SHARE = 6, 0.15
 """How far the new color may be, in levels, and as a share of the contrast: browsers draw dark
 text on bright ground bolder than bright text on dark ground."""
+_MIXED = 0.48
+"""How far from half and half a mixture is at most. Beyond, it is one of the two colors."""
 _NEAR_PICTURE, _NEAR_MIXTURE = 16, 3
 """How far the old and the new color at a picture's edge may be from the mixture, in levels."""
 _HALF_A_STROKE = 3
 """In pixels. Letters and lines are thinner than twice this."""
-
-
-class Rows(NamedTuple):
-    """Functions that take a first row and an end row, and return the pixels of these rows."""
-
-    before: Callable[[int, int], Pixels]
-    after: Callable[[int, int], Pixels]
 
 
 class Recoloring:
@@ -87,12 +88,12 @@ class Recoloring:
         same = ~find_unequal(before, after)
         stays = (expected != new) & same.ravel()
         if stays.any():
-            stays &= (_find_thick(same) | ~_find_flat(old.reshape(same.shape))).ravel()
+            stays &= (_find_thick(same) | ~_find_flat(before)).ravel()
             expected[stays] = new[stays]
         others = np.flatnonzero(~is_entry & (old != new))
         expected[others] = self._mix(old[others], new[others])
         follows = (expected == new).reshape(same.shape)
-        edge = ~follows & ~same & combine_neighbors(follows & same, np.maximum)
+        edge = ~follows & ~same & (brightest_around((follows & same).astype(np.uint8)) > 0)
         if edge.any():
             edge[edge] = self._mix_picture(before[..., :3], after[..., :3], edge, follows & same)
             expected[edge.ravel()] = new[edge.ravel()]
@@ -142,20 +143,23 @@ class Recoloring:
         return numbers
 
 
-def find_recoloring(rows: Rows, stretches: Sequence[Stretch], strengths: Strength) -> Recoloring | None:
+def find_recoloring(before: Pixels, after: Pixels) -> Recoloring | None:
     """Return the table of colors that the differing pixels follow, if there is one.
 
-    No entry starts or ends at a ground that stays, and no two end at the same color: the ground and the text
-    under a new box aren't recolored, and neither is a button that is gone.
+    Both images have the same size. No entry starts or ends at a ground that stays, and no two end at the same
+    color: the ground and the text under a new box aren't recolored, and neither is a button that is gone.
     """
-    old, new, scale = _sample_differing(rows, stretches, strengths)
+    old, new, scale = _sample_differing(before, after)
     if len(old) < _LEAST_PIXELS:
         return None
     pairs, counts = np.unique(old.astype(np.uint64) << 24 | new, return_counts=True)
+    if _share_of_first(pairs >> 24, counts) < _SINGLE:
+        return None
     most = np.argsort(-counts, kind="stable")[:_MOST_SAMPLED]
     pairs, counts = pairs[most], counts[most]
     olds, news = (pairs >> 24).astype(np.uint32), (pairs & 0xFFFFFF).astype(np.uint32)
-    kept = Counter(_count_colors(rows, stretches, strengths.shape[1]))
+    kept = Counter(_count_colors(before))
+    size = before.shape[0] * before.shape[1]
     changed = Counter[int]()
     for color, count in zip(olds.tolist(), counts.tolist(), strict=True):
         changed[color] += count * scale
@@ -164,7 +168,7 @@ def find_recoloring(rows: Rows, stretches: Sequence[Stretch], strengths: Strengt
     kept_pixels = np.array([*kept.values()]).clip(0)
     ends = [color for color, count in kept.most_common(_ENDS) if count > 0]
     ends += {_BLACK, _WHITE} - {*ends}
-    least = _GROUND_SHARE * strengths.size
+    least = _GROUND_SHARE * size
     found = _Table(olds, news, ends, [color for color in ends if kept[color] >= max(least, changed[color])])
     for index, count in enumerate(counts.tolist()):
         if count < max(_LEAST_PIXELS, _LEAST_SHARE * len(old)):
@@ -181,6 +185,15 @@ def find_recoloring(rows: Rows, stretches: Sequence[Stretch], strengths: Strengt
         for index in found.entries
     ]
     return Recoloring(table, found.edges)
+
+
+def _share_of_first(olds: npt.NDArray[np.uint64], counts: npt.NDArray[np.intp]) -> float:
+    """Return the share of pixels whose color became the most frequent new color of their old one.
+
+    The old colors are sorted.
+    """
+    starts = np.flatnonzero(np.diff(olds, prepend=olds[:1] + 1))
+    return float(np.maximum.reduceat(counts, starts).sum() / counts.sum())
 
 
 class _Table:
@@ -223,56 +236,54 @@ def _mix(olds: Colors, news: Colors, one: Change, other: Change) -> tuple[Colors
     before, after = other[0] - one[0], other[1] - one[1]
     part = ((olds - one[0]) @ before / max(1, before @ before)).clip(0, 1)
     mixed = one[1] + part[:, None] * after
-    near = _NEAR + _NEAR_SHARE * np.abs(after).max()
+    near = np.where(np.abs(part - 0.5) < _MIXED, _NEAR + _NEAR_SHARE * np.abs(after).max(), _ROUNDING)
     beyond = np.abs(mixed - news).max(axis=1) - near
     off = np.abs(one[0] + part[:, None] * before - olds).max(axis=1)
     return mixed, np.where(off <= _ROUNDING, beyond, off + _NO_MIXTURE)
 
 
-def _find_flat(colors: Numbers) -> Flags:
+def _find_flat(pixels: Pixels) -> Flags:
     """Return which pixels have the color of all their neighbors."""
-    flat: Flags = combine_neighbors(colors, np.minimum) == combine_neighbors(colors, np.maximum)
+    flat: Flags = (brightest_around(pixels) == darkest_around(pixels)).all(axis=2)
     return flat
 
 
 def _find_thick(flags: Flags) -> Flags:
     """Return which of the marked pixels are in areas at least as wide and as high as a letter's strokes."""
-    thick = flags.astype(np.uint8)
-    for combine in (np.minimum, np.maximum):
-        for _ in range(_HALF_A_STROKE):
-            thick = combine_neighbors(thick, combine)
-    return thick > 0
+    stroke = np.ones((2 * _HALF_A_STROKE + 1,) * 2, np.uint8)
+    thick: Flags = cv2.morphologyEx(flags.astype(np.uint8), cv2.MORPH_OPEN, stroke) > 0
+    return thick
 
 
-def _sample_differing(
-    rows: Rows, stretches: Sequence[Stretch], strengths: Strength
-) -> tuple[Numbers, Numbers, int]:
+def _sample_differing(before: Pixels, after: Pixels) -> tuple[Numbers, Numbers, int]:
     """Return the old and the new color of pixels that differ, and how many pixels each of them stands for."""
-    paired = [stretch for stretch in stretches if stretch.kind == "paired"]
-    every = [(before + row, after + row) for _, before, after, count in paired for row in range(count)]
-    step = _step(len(every) * strengths.shape[1])
+    step = _step(before)
     old, new = [np.zeros(0, np.uint32)], [np.zeros(0, np.uint32)]
-    for before, after in every[::step]:
-        columns = slice(before // step % step, None, step)
-        ours, theirs = rows.before(before, before + 1)[:, columns], rows.after(after, after + 1)[:, columns]
-        visible = find_unequal(ours, theirs) & (strengths[after : after + 1, columns] > 0)
-        old.append(_to_numbers(ours[visible]))
-        new.append(_to_numbers(theirs[visible]))
+    for ours, theirs in zip(_sample_rows(before, step), _sample_rows(after, step), strict=True):
+        differs = find_unequal(ours, theirs)
+        old.append(_to_numbers(ours[differs]))
+        new.append(_to_numbers(theirs[differs]))
     return np.concatenate(old), np.concatenate(new), step * step
 
 
-def _count_colors(rows: Rows, stretches: Sequence[Stretch], width: int) -> dict[int, int]:
-    """Estimate how many pixels of the before image have each color."""
-    height = max(stretch.before + stretch.rows for stretch in stretches if stretch.kind != "inserted")
-    step = _step(height * width)
-    sample = [rows.before(row, row + 1)[:, row // step % step :: step] for row in range(0, height, step)]
-    colors, counts = np.unique(_to_numbers(np.concatenate(sample, axis=1)), return_counts=True)
+def _count_colors(image: Pixels) -> dict[int, int]:
+    """Estimate how many pixels of an image have each color."""
+    step = _step(image)
+    colors, counts = np.unique(
+        _to_numbers(np.concatenate([rows.reshape(-1, rows.shape[2]) for rows in _sample_rows(image, step)])),
+        return_counts=True,
+    )
     return dict(zip(colors.tolist(), (counts * step * step).tolist(), strict=True))
 
 
-def _step(pixels: int) -> int:
-    """Return which rows and columns to sample. Rows start at different columns: lines are straight."""
-    return math.ceil(math.sqrt(max(1, pixels / _SAMPLE)))
+def _sample_rows(image: Pixels, step: int) -> Iterator[Pixels]:
+    """Yield each `step`th pixel of each `step`th row. Rows start at different columns: lines are straight."""
+    for column in range(step):
+        yield image[column * step :: step * step, column::step]
+
+
+def _step(image: Pixels) -> int:
+    return math.ceil(math.sqrt(max(1, image.shape[0] * image.shape[1] / _SAMPLE)))
 
 
 def _to_numbers(pixels: Pixels | Colors) -> Numbers:

@@ -7,12 +7,13 @@ header names an error. A comparison packs its result in the same way.
 import json
 import struct
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Any, BinaryIO
 
 from prshots.contract import errors
-from prshots.server.domain.comparison.models import PairResult, PartPicture, Traits
+from prshots.server.domain.comparison.encoding import decode_difference, encode_difference
+from prshots.server.domain.comparison.models import PairResult, PartPicture
 
 PREFIX = struct.Struct(">II")
 """The lengths of the header and of all the bytes after it."""
@@ -21,6 +22,8 @@ _ERRORS: dict[str, type[errors.PictureError]] = {
     kind.reason: kind
     for kind in (errors.DamagedPictureError, errors.UnsupportedPictureError, errors.PictureTooLargeError)
 }
+
+_PLAIN = ("verdict", "pixels", "pixels_before", "pixels_after")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +67,13 @@ def result_of(header: bytes, body: bytes) -> bytes:
 
 
 def pack_pair(result: PairResult) -> bytes:
-    facts = asdict(replace(result, marked=b"", closeups=()))
-    del facts["marked"]
     bodies = [result.marked, *(closeup.picture for closeup in result.closeups)]
-    facts["closeups"] = [closeup.region for closeup in result.closeups]
-    facts["sizes"] = [len(body) for body in bodies]
+    facts = {
+        **{name: getattr(result, name) for name in _PLAIN},
+        **encode_difference(result),
+        "closeups": [(closeup.region, closeup.pieces) for closeup in result.closeups],
+        "sizes": [len(body) for body in bodies],
+    }
     return _pack(facts, *bodies)
 
 
@@ -76,14 +81,13 @@ def unpack_pair(packed: bytes) -> PairResult:
     header_size, _ = PREFIX.unpack_from(packed)
     end = PREFIX.size + header_size
     facts = json.loads(packed[PREFIX.size : end])
-    facts["regions"] = tuple(map(tuple, facts["regions"]))
-    facts["marked"], *pictures = _cut(packed[end:], facts.pop("sizes"))
-    facts["closeups"] = tuple(
-        PartPicture(tuple(region), picture)
-        for region, picture in zip(facts["closeups"], pictures, strict=True)
+    marked, *pictures = _cut(packed[end:], facts["sizes"])
+    closeups = tuple(
+        PartPicture(tuple(region), tuple(pieces), picture)
+        for (region, pieces), picture in zip(facts["closeups"], pictures, strict=True)
     )
-    facts["traits"] = Traits.from_facts(facts["traits"])
-    return PairResult(**facts)
+    plain = {name: facts[name] for name in _PLAIN}
+    return PairResult(**plain, **decode_difference(facts), marked=marked, closeups=closeups)
 
 
 def _cut(body: bytes, sizes: Sequence[int]) -> list[bytes]:

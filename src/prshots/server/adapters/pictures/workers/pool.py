@@ -54,7 +54,7 @@ COMPARING = WorkerLimits(
     # One processor stays free: with all of them busy, even at low priority, an upload takes twice as long.
     workers=max(1, min(2, (os.cpu_count() or 1) - 1)),
     cpu_seconds=30,
-    memory_bytes=800 * 1024**2,
+    memory_bytes=980 * 1024**2,
     seconds=180.0,
     niceness=10,
 )

@@ -3,13 +3,12 @@
 import hashlib
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, fields
 from typing import Any
 
 import sqlalchemy as sa
 
 from prshots.contract.errors import NotFoundError
-from prshots.contract.replies import ComparisonState, Region, Verdict
+from prshots.contract.replies import ComparisonState, Verdict
 from prshots.server.adapters.sql.columns import (
     ACTIVE,
     IMAGE,
@@ -26,8 +25,8 @@ from prshots.server.adapters.sql.database.prepared import Prepared
 from prshots.server.adapters.sql.database.row_locks import lock_pull
 from prshots.server.adapters.sql.database.schema import compared_shots, comparisons, images, pair_results
 from prshots.server.adapters.sql.review.histories import identify_remembered
+from prshots.server.domain.comparison.encoding import decode_difference, encode_difference
 from prshots.server.domain.comparison.models import (
-    NO_TRAITS,
     ComparedPair,
     ComparisonRequest,
     ComparisonSummary,
@@ -35,8 +34,8 @@ from prshots.server.domain.comparison.models import (
     PlannedShot,
     ShotBase,
     ShotResult,
+    ShownPart,
     StoredComparison,
-    Traits,
 )
 from prshots.server.domain.images.models import Image, ShotKey
 
@@ -45,7 +44,9 @@ KEPT_SECONDS = 600
 
 SHORTEST_SHA = 7
 
-RESULT = tuple(field.name for field in fields(ShotResult))
+_PLAIN = ("verdict", "pixels", "reason", "pixels_before", "pixels_after")
+"""The fields of a result that are columns. One column has the others."""
+RESULT = (*_PLAIN, "difference")
 _PAIR_KEY = ("project_id", "before_sha256", "after_sha256")
 _KEPT = (*RESULT, "engine", "created_at")
 _KEEP_RESULTS = sa.text(
@@ -421,27 +422,20 @@ def keep_results(
 
 
 def result_row(result: ShotResult) -> dict[str, object]:
-    return {name: getattr(result, name) for name in RESULT} | {
-        "regions": json.dumps(result.regions),
-        "closeups": json.dumps(result.closeups) if result.closeups else "",
-        "traits": "" if result.traits == NO_TRAITS else json.dumps(asdict(result.traits)),
-    }
+    facts = encode_difference(result)
+    if result.closeups:
+        facts["closeups"] = result.closeups
+    encoded = json.dumps(facts, separators=(",", ":")) if facts else ""
+    return {name: getattr(result, name) for name in _PLAIN} | {"difference": encoded}
 
 
 def read_result(values: Sequence[Any]) -> ShotResult:
     """Return the result in a row, given the values of the columns `RESULT`."""
-    columns = dict(zip(RESULT, values, strict=True))
-    verdict, traits = columns["verdict"], columns["traits"]
-    return ShotResult(
-        **columns
-        | {
-            "verdict": Verdict(verdict) if verdict else None,
-            "regions": _regions(columns["regions"]),
-            "closeups": tuple(_regions(columns["closeups"])),
-            "traits": Traits.from_facts(json.loads(traits)) if traits else NO_TRAITS,
-        }
-    )
-
-
-def _regions(encoded: str) -> list[Region]:
-    return [] if encoded in {"", "[]"} else [tuple(region) for region in json.loads(encoded)]
+    *plain, difference = values
+    columns = dict(zip(_PLAIN, plain, strict=True))
+    columns["verdict"] = Verdict(columns["verdict"]) if columns["verdict"] else None
+    if not difference:
+        return ShotResult(**columns)
+    facts = json.loads(difference)
+    closeups = tuple(ShownPart(tuple(region), tuple(pieces)) for region, pieces in facts.get("closeups", ()))
+    return ShotResult(**columns, **decode_difference(facts), closeups=closeups)

@@ -8,7 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.types import TypeEngine
 
-SCHEMA_VERSION = "0028"
+SCHEMA_VERSION = "0034"
 """The newest migration. Every start compares it, to load Alembic only when there is work to do."""
 
 metadata = sa.MetaData()
@@ -301,18 +301,15 @@ comparisons = sa.Table(
 def _difference_columns() -> list[sa.Column[Any]]:
     return [
         sa.Column("pixels", sa.BigInteger, nullable=False),
-        sa.Column("regions", text(), nullable=False),
-        sa.Column("shift", sa.Integer, nullable=False),
         sa.Column("reason", text(), nullable=False),
         sa.Column("pixels_before", text(64), nullable=False),
         sa.Column("pixels_after", text(64), nullable=False),
-        sa.Column("closeups", text(), nullable=False),
-        sa.Column("traits", text(), nullable=False),
+        sa.Column("difference", text(), nullable=False),
     ]
 
 
-# The shots of a comparison. `verdict` is NULL until it is known. `regions`, `closeups` and `traits` are JSON;
-# the last two are empty without a value.
+# The shots of a comparison. `verdict` is NULL until it is known. `difference` is JSON: the pieces, moves,
+# colors and close-ups. It is empty without any.
 compared_shots = sa.Table(
     "compared_shots",
     metadata,
@@ -387,6 +384,8 @@ put_urls = sa.Table(
 )
 
 # What people decided about a pair of images, identified by their pixels. The newest row of a pair counts.
+# `boxes` are those of the part that a decision is about, as JSON, or null for the whole pair. A part's row is
+# only `is_newest` if it completes the pair. Otherwise, it counts if it is later than the row that is.
 # Like all tables below, it has no foreign keys: see `invitations`. `user_id` is empty for a token, and `by`
 # is then its label. `pin_x` and `pin_y` are from 0 to 1.
 decisions = sa.Table(
@@ -408,6 +407,7 @@ decisions = sa.Table(
     sa.Column("pin_x", sa.Float),
     sa.Column("pin_y", sa.Float),
     sa.Column("is_newest", sa.Boolean, nullable=False),
+    sa.Column("boxes", text()),
 )
 
 # The pairs that a pull request has asked about. `pair` is a hash of the shot and its pixels, and

@@ -3,7 +3,16 @@
 from collections.abc import Sequence
 from typing import Literal, TypedDict
 
-from prshots.contract.replies import CloseUp, ComparisonState, Gate, OutdatedNote, Review, ShotGroup, Verdict
+from prshots.contract.replies import (
+    CloseUp,
+    ComparisonState,
+    Gate,
+    OutdatedNote,
+    Review,
+    ShotGroup,
+    ShotPart,
+    Verdict,
+)
 from prshots.server.domain.outbox.models import Check, DeliveryKind
 
 
@@ -92,9 +101,15 @@ class ComparedShotView(TypedDict):
     """null until it is known."""
     pixels: int
     regions: list[tuple[int, int, int, int]]
-    """Left, top, width and height, in pixels of the after image."""
+    """What changed, came in or has another color: left, top, width and height, in the after image."""
+    gone: list[tuple[int, int, int, int]]
+    """What is gone, in pixels of the before image."""
+    moves: list[tuple[int, int, int, int, int, int]]
+    """Boxes of the after image, and how far their content moved to the right and down. The largest first."""
     shift: int
-    """How many rows the content below moved down. Negative if it moved up."""
+    """How many rows the largest of the moves goes down. Negative if it goes up."""
+    colors: list[tuple[str, str]]
+    """The old and the new color that most recolored pixels follow."""
     after: ImageView | None
     """null if the shot was removed."""
     before: ImageView | None
@@ -111,8 +126,12 @@ class ComparedShotView(TypedDict):
     """The identity of the decoded pixels. Empty if there is no image, or if it isn't known yet."""
     pixels_after: str
     closeups: Sequence[CloseUp]
+    groups: list[str]
+    """The ids of its groups, in their order. Empty if the shot is unchanged or failed."""
+    parts: list[ShotPart]
+    """What belongs to each of its groups."""
     group: str
-    """The id of its group. Empty if the shot is unchanged or failed."""
+    """The first of its groups, or empty."""
     review: Review
 
 
