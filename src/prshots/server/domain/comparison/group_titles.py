@@ -117,7 +117,7 @@ def find_main_pieces(shot: PlannedShot, numbers: Collection[int]) -> list[Piece]
 
 def _is_across(shot: PlannedShot, piece: Piece) -> bool:
     """Return whether a piece is a row of the content, and not a button or an item of the navigation."""
-    return piece.box[2] >= _ACROSS * _size(shot)[0]
+    return piece.box[2] >= _ACROSS * size_of(shot)[0]
 
 
 def _describe(shot: PlannedShot, pieces: Sequence[Piece]) -> _What:
@@ -135,7 +135,7 @@ def _name(shot: PlannedShot, piece: Piece) -> str:
         return "icon"
     if piece.shapes and (noun := _name_by_shapes(piece)):
         return noun
-    if width >= _WIDE * _size(shot)[0]:
+    if width >= _WIDE * size_of(shot)[0]:
         return "row across the page" if height <= _ROW else "section"
     return "part"
 
@@ -166,7 +166,7 @@ def _is_picture(shape: Shape, box: Region) -> bool:
 
 def _describe_place(shot: PlannedShot, piece: Piece) -> str:
     x, y, wide, high = piece.box
-    width, height = _size(shot)
+    width, height = size_of(shot)
     rows = "at the top" if y + high <= height * _TOP else ""
     if not rows and y >= height * (1 - _TOP):
         rows = "at the bottom" if y < height else f"{y:,} px down"
@@ -179,12 +179,12 @@ def _describe_place(shot: PlannedShot, piece: Piece) -> str:
 def _describe_height(members: Iterable[tuple[PlannedShot, Sequence[Piece]]]) -> str:
     """Say whether something came in or went above or inside the content."""
     is_above = Counter(
-        min(piece.box[1] for piece in pieces) <= _size(shot)[1] * _TOP for shot, pieces in members
+        min(piece.box[1] for piece in pieces) <= size_of(shot)[1] * _TOP for shot, pieces in members
     )
     return "above the content" if is_above[True] >= is_above[False] else "inside the content"
 
 
-def _size(shot: PlannedShot) -> tuple[int, int]:
+def size_of(shot: PlannedShot) -> tuple[int, int]:
     if not VIEWPORT.fullmatch(shot.shot.viewport):
         return _USUAL
     width, _, height = shot.shot.viewport.partition("x")

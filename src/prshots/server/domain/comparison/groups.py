@@ -10,7 +10,7 @@ from prshots.contract.natural_order import shot_key
 from prshots.contract.replies import GroupKind, ShotGroup, ShotPart, Verdict
 from prshots.server.domain.comparison.causes import find_wrapped, has_wrapped_lines, is_sliver, wraps_all_over
 from prshots.server.domain.comparison.changes import Change, Spot, find_changes
-from prshots.server.domain.comparison.group_titles import find_main_pieces, write_title
+from prshots.server.domain.comparison.group_titles import find_main_pieces, size_of, write_title
 from prshots.server.domain.comparison.likeness import Joined, look_of
 from prshots.server.domain.comparison.models import ColorChange, Piece, PlannedShot
 from prshots.server.domain.images.models import ShotKey
@@ -30,6 +30,8 @@ _SAME_BUTTON = 0.9
 """The least share of the recolored pieces that look alike, if one button was recolored and not a theme."""
 _SCATTERED, _SCATTERED_EDITS, _SCATTERED_WORDS = 6, 4, 20
 """How many pieces, pieces that changed, and words a shot has at least if text changed all over the page."""
+_NEARLY_REDRAWN, _MOST_OF_PAGE = 4, 0.6
+"""How many pieces changed, or which share of the page, if other pages are redrawn."""
 _CAUSES = 6
 """How many of a shot's largest moves say why its content moved."""
 _MOVING = 0.5
@@ -144,6 +146,8 @@ def _find_redrawn(shots: Sequence[PlannedShot]) -> dict[int, Sequence[int]]:
     wraps = any(wraps_all_over(shots[number], pieces) for number, pieces in wrapped.items())
     pages = _find_pages(shots)
     names = {shot.shot.name for shot in shots if shot.result.is_redrawn or _is_scattered(shot, pages)}
+    if names:
+        names |= {shot.shot.name for shot in shots if _is_nearly_redrawn(shot)}
     found: dict[int, Sequence[int]] = {}
     for number, shot in enumerate(shots):
         if shot.shot.name in names and any(piece.kind != "recolored" for piece in shot.result.pieces):
@@ -164,6 +168,16 @@ def _find_redrawn(shots: Sequence[PlannedShot]) -> dict[int, Sequence[int]]:
             if is_wrapped or _moved_aside(shot) in aside:
                 found[number] = ()
     return found
+
+
+def _is_nearly_redrawn(shot: PlannedShot) -> bool:
+    """Return whether text changed all over the page, or most of it did: beside redrawn pages, it is one."""
+    width, height = size_of(shot)
+    changed = [piece for piece in shot.result.pieces if piece.kind == "changed" and piece.shapes]
+    tops = [piece.box[1] for piece in changed]
+    if len(changed) >= _NEARLY_REDRAWN and max(tops) - min(tops) >= height / 2:
+        return True
+    return any(piece.box[2] * piece.box[3] >= _MOST_OF_PAGE * width * height for piece in changed)
 
 
 def _find_text(shot: PlannedShot) -> list[Piece]:

@@ -6,8 +6,8 @@ content is paired one to one: of two equal rows, one is new.
 """
 
 import heapq
-import math
 from collections import Counter, defaultdict
+from itertools import groupby
 from typing import NamedTuple
 
 import cv2
@@ -36,8 +36,8 @@ _LIKENESS, _BEST_WITHIN = 0.86, 0.03
 """How alike two tokens are at least, and how close to the best of each."""
 _OTHER_SIDE = 2
 """By how many pixels the sides of two tokens that are alike differ at most."""
-_MOST_COMPARED = 3_000
-"""How many tokens without an equal are compared with each other by likeness."""
+_MOST_COMPARED, _COMPARED_AT_ONCE = 12_000, 256
+"""How many tokens without an equal are compared by likeness. Those at once have similar widths."""
 _UNLIKE_VOTE = 0.5
 """The vote of two tokens that are only alike."""
 
@@ -106,14 +106,15 @@ def align(before: Tokens, after: Tokens, shape: tuple[int, ...]) -> Alignment:
     offsets = _choose_offsets(equal + alike, min(_MOST_OFFSETS, _MOST_CELLS // (grid[0] * grid[1])))
     pairs = _to_pairs(equal + alike, offsets)
     cells = (after.boxes[:, :2] + after.boxes[:, 2:]) // (2 * CELL)
+    heights = after.boxes[:, 3] - after.boxes[:, 1]
     chosen = pairs.choose(np.zeros(0, np.intp))
     for is_last in (False, True):
         grids = _support(chosen if is_last else pairs, cells, grid, offsets)
         if is_last:
-            enough = _own_support(pairs, cells, grids) - pairs.vote * _OWN_SHARE >= _LEAST_SUPPORT
+            enough = _own_support(pairs, cells, heights, grids) - pairs.vote * _OWN_SHARE >= _LEAST_SUPPORT
             alone = pairs.is_sole & (np.sqrt(after.areas[pairs.after]) >= _LEAST_ALONE)
             pairs = pairs.choose(enough | alone)
-        chosen = _pair_off(pairs, _own_support(pairs, cells, grids))
+        chosen = _pair_off(pairs, _own_support(pairs, cells, heights, grids))
     offsets, chosen = _keep_followed(offsets, chosen)
     ours, theirs = (np.full(len(tokens.boxes), -1, np.int32) for tokens in (before, after))
     ours[chosen.before] = chosen.offset
@@ -156,21 +157,17 @@ def _pair_alike(before: Tokens, after: Tokens, equal: list[_Candidate]) -> list[
     )
     if not len(ours) or not len(theirs):
         return []
-    likeness, nudges = _compare_looks(before, ours, after, theirs)
-    least = np.maximum(likeness.max(axis=1)[:, None], likeness.max(axis=0)[None, :]) - _BEST_WITHIN
     found: list[_Candidate] = []
-    good = (likeness >= _LIKENESS) & (likeness >= least)
-    for number, j in enumerate(theirs.tolist()):
-        twins = [
-            place for place in np.flatnonzero(good[number]).tolist() if (int(ours[place]), j) not in known
-        ]
-        if not 0 < len(twins) <= _MOST_TWINS:
+    roots = np.sqrt(after.areas).tolist()
+    for number, some in groupby(_compare_looks(before, ours, after, theirs), key=lambda look: look.theirs):
+        j = int(theirs[number])
+        twins = [look for look in some if (int(ours[look.ours]), j) not in known]
+        if len(twins) > _MOST_TWINS:
             continue
-        vote = math.sqrt(after.areas[j]) * _UNLIKE_VOTE / len(twins)
-        for place in twins:
-            i, (across, down) = int(ours[place]), _NUDGES[nudges[number, place]]
+        for look in twins:
+            i, (across, down) = int(ours[look.ours]), look.nudge
             dx, dy = (after.boxes[j, :2] - before.boxes[i, :2] + [across, down]).tolist()
-            found.append((i, j, dx, dy, vote, len(twins) == 1))
+            found.append((i, j, dx, dy, roots[j] * _UNLIKE_VOTE / len(twins), len(twins) == 1))
     return found
 
 
@@ -187,23 +184,54 @@ def _find_certain(after: Tokens, equal: list[_Candidate]) -> list[_Candidate]:
     return [pair for pair in equal if pair[5] and usual[places[pair[1]]] == pair[2:4]]
 
 
+class _Look(NamedTuple):
+    """Two tokens that look alike, by their places in the lists that were compared."""
+
+    theirs: int
+    ours: int
+    likeness: float
+    nudge: Offset
+
+
 def _compare_looks(
     before: Tokens, ours: npt.NDArray[np.intp], after: Tokens, theirs: npt.NDArray[np.intp]
-) -> tuple[Floats, npt.NDArray[np.uint8]]:
-    """Return how alike each two tokens are, and the index of the nudge at which they are."""
-    rows = describe(before, ours).T
+) -> list[_Look]:
+    """Return tokens of about the same size of which each looks most like the other, or nearly."""
+    rows = describe(before, ours)
     sides = [
         tokens.boxes[some, 2:] - tokens.boxes[some, :2] for tokens, some in ((before, ours), (after, theirs))
     ]
-    likeness = np.zeros((len(theirs), len(ours)), np.float32)
-    nudges = np.zeros(likeness.shape, np.uint8)
-    for index, nudge in enumerate(_NUDGES):
-        found = np.abs(describe(after, theirs, nudge) @ rows)
-        nudges[found > likeness] = index
-        np.maximum(likeness, found, out=likeness)
-    for side in (0, 1):
-        likeness[np.abs(sides[1][:, None, side] - sides[0][None, :, side]) > _OTHER_SIDE] = 0
-    return likeness, nudges
+    best = np.zeros(len(ours), np.float32)
+    looks: list[_Look] = []
+    by_width = np.argsort(sides[1][:, 0], kind="stable")
+    for start in range(0, len(theirs), _COMPARED_AT_ONCE):
+        part = by_width[start : start + _COMPARED_AT_ONCE]
+        widths = sides[1][part, 0]
+        near = np.flatnonzero(
+            (sides[0][:, 0] >= widths[0] - _OTHER_SIDE) & (sides[0][:, 0] <= widths[-1] + _OTHER_SIDE)
+        )
+        if not len(near):
+            continue
+        likeness = np.zeros((len(part), len(near)), np.float32)
+        nudges = np.zeros(likeness.shape, np.uint8)
+        for index, nudge in enumerate(_NUDGES):
+            found = np.abs(describe(after, theirs[part], nudge) @ rows[near].T)
+            nudges[found > likeness] = index
+            np.maximum(likeness, found, out=likeness)
+        for side in (0, 1):
+            likeness[np.abs(sides[1][part][:, None, side] - sides[0][near][None, :, side]) > _OTHER_SIDE] = 0
+        best[near] = np.maximum(best[near], likeness.max(axis=0))
+        good = (likeness >= _LIKENESS) & (likeness >= likeness.max(axis=1)[:, None] - _BEST_WITHIN)
+        looks += [
+            _Look(
+                int(part[row]),
+                int(near[column]),
+                float(likeness[row, column]),
+                _NUDGES[nudges[row, column]],
+            )
+            for row, column in np.argwhere(good).tolist()
+        ]
+    return sorted(look for look in looks if look.likeness >= best[look.ours] - _BEST_WITHIN)
 
 
 def _choose_offsets(pairs: list[_Candidate], most: int) -> list[Offset]:
@@ -262,9 +290,17 @@ def _support(pairs: _Pairs, cells: Numbers, shape: list[int], offsets: list[Offs
     ]
 
 
-def _own_support(pairs: _Pairs, cells: Numbers, grids: list[Floats]) -> Floats:
+def _own_support(pairs: _Pairs, cells: Numbers, heights: Numbers, grids: list[Floats]) -> Floats:
+    """Return the support of each pair. A picture has several lines beside it: the best one counts."""
+    if not len(pairs.offset):
+        return pairs.vote
     columns, rows = cells[pairs.after].T
-    return np.stack(grids)[pairs.offset, rows, columns] if len(pairs.offset) else pairs.vote
+    reach = heights[pairs.after] // (3 * CELL)
+    stack = np.stack(grids)
+    supports: Floats = np.maximum.reduce(
+        [stack[pairs.offset, rows + step * reach, columns] for step in (-1, 0, 1)]
+    )
+    return supports
 
 
 def _pair_off(pairs: _Pairs, supports: Floats) -> _Pairs:

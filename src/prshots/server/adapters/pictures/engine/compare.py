@@ -46,7 +46,7 @@ from prshots.server.adapters.pictures.engine.residue import Differs, Place, find
 from prshots.server.adapters.pictures.engine.sheets import compare_on_sheets
 from prshots.server.adapters.pictures.engine.side import Side
 from prshots.server.adapters.pictures.engine.text_cursor import REACH, TALLEST, is_text_cursor
-from prshots.server.adapters.pictures.engine.tokens import split_lines
+from prshots.server.adapters.pictures.engine.tokens import find_tokens, split_lines
 from prshots.server.domain.comparison.models import PairResult
 
 cv2.setNumThreads(0)  # a worker has one processor, and threads would take address space
@@ -86,11 +86,11 @@ def _compare_pair(pair: "_Pair") -> PairResult:
     if within is None or pair.is_noise(within):
         return PairResult("unchanged")
     pair.recolor(within)
-    before, after = (Side(image, within) for image in pair.images)
-    before.tokens, after.tokens = split_lines(before.tokens, after.tokens)
-    alignment = align(before.tokens, after.tokens, pair.after.shape)
+    tokens = split_lines(*(find_tokens(image, within.clip(*image.shape[:2])) for image in pair.images))
+    before, after = (Side(each, within) for each in tokens)
+    alignment = align(*tokens, pair.after.shape)
     pair.pushes = find_pushes(alignment)
-    pair.scrolls = find_scrolls((before.tokens, after.tokens), alignment)
+    pair.scrolls = find_scrolls(tokens, alignment)
     find_residue(before, after, alignment, Differs((pair.unequal, pair.visible), pair.visible_on_ground))
     recolored = pair.recolored_pixels(after.left)
     pieces = find_pieces((before, after), alignment, recolored, pair.least_sum)
@@ -101,7 +101,7 @@ def _compare_pair(pair: "_Pair") -> PairResult:
         return PairResult("unchanged")
     left = after.left if recolored is None else np.maximum(after.left, recolored)
     redrawn = is_redrawn(before, after)
-    del before, after, recolored  # a large picture needs the memory
+    del before, after, tokens, recolored  # a large picture needs the memory
     return PairResult(
         verdict="changed" if pieces else "moved",
         pixels=cv2.countNonZero(left),

@@ -15,7 +15,8 @@ MAX_SIDE = 65_500
 """The longest side that libjpeg writes. A longer image is cut."""
 
 _QUALITY = 85
-_CHANGED, _NEW = (214, 0, 110), (9, 105, 218)
+_CHANGED, _NEW = (110, 0, 214), (218, 105, 9)
+"""Blue, green and red, as in the whole picture: OpenCV encodes it like that."""
 _TINT = 0.45
 _OUTLINE, _GAP = 2, 3
 """The outline keeps this distance from the change, so it covers nothing of it."""
@@ -29,12 +30,12 @@ def draw_difference(image: Pixels, left: Strength, pieces: Sequence[FoundPiece])
     levels = (150 + np.arange(256) * 90 // 255).astype(np.uint8)
     for top, bottom in bands(0, height, width):
         gray = cv2.cvtColor(np.ascontiguousarray(show_on_white(image[top:bottom])), cv2.COLOR_RGB2GRAY)
-        picture[top:bottom] = cv2.LUT(gray, levels)[..., np.newaxis]
+        picture[top:bottom] = cv2.cvtColor(cv2.LUT(gray, levels), cv2.COLOR_GRAY2BGR)
     for each in pieces:
         box = each.after.clip(height, width)
         for top, bottom in bands(box.top, box.bottom, max(1, box.right - box.left)):
             rows = box._replace(top=top, bottom=bottom).slices
-            picture[rows] = show_on_white(image[rows])
+            picture[rows] = show_on_white(image[rows])[..., ::-1]
             if each.piece.kind == "changed":
                 _tint(picture[rows], left[rows])
     for each in pieces:
@@ -43,7 +44,7 @@ def draw_difference(image: Pixels, left: Strength, pieces: Sequence[FoundPiece])
         _outline(picture, each.after, reach, color)
     return cv2.imencode(
         ".jpg",
-        cv2.cvtColor(picture, cv2.COLOR_RGB2BGR, dst=picture),
+        picture,
         [
             cv2.IMWRITE_JPEG_QUALITY,
             _QUALITY,

@@ -231,7 +231,7 @@ def _follow(side: Side, box: Box, alignment: Alignment, way: int) -> Box:
 
 def offset_at(side: Side, box: Box, alignment: Alignment) -> Offset:
     """Return the offset of the content in a box or, if it has none, of that around it."""
-    boxes, own = side.tokens.boxes, np.array(side.own, np.int32)
+    boxes, own = side.tokens.boxes, side.own
     across = np.minimum(boxes[:, 2], box.right) - np.maximum(boxes[:, 0], box.left)
     down = np.minimum(boxes[:, 3], box.bottom) - np.maximum(boxes[:, 1], box.top)
     areas = across.clip(0) * down.clip(0) * (own >= 0)
@@ -280,11 +280,10 @@ def _join_near(boxes: list[Box], reach: int) -> list[Box]:
 def _shapes(side: Side, box: Box, marks: Strength | None = None) -> list[Shape]:
     """Return the shapes of the tokens in a box that aren't the same."""
     marks = side.left if marks is None else marks
-    inside = sorted(
-        (token.top, token.left, token)
-        for token in side.boxes
-        if token.overlaps(box) and marks[token.slices].any()
-    )
+    left, top, right, bottom = side.tokens.boxes.T
+    near = (left < box.right) & (right > box.left) & (top < box.bottom) & (bottom > box.top)
+    tokens = [side.boxes[index] for index in np.flatnonzero(near).tolist()]
+    inside = sorted((token.top, token.left, token) for token in tokens if marks[token.slices].any())
     return [describe_shape(side.image, token) for _, _, token in inside[:MAX_SHAPES]]
 
 

@@ -40,7 +40,7 @@ _LEAST_PIXELS, _LEAST_SHARE = 8, 0.0005
 """An entry has at least this many of the sampled pixels that differ, and at least this share of them."""
 _FLAT_SHARE = 0.05
 """A color with this share is an entry even if it's a mixture of two others. Edges have fewer pixels."""
-_MOST_SAMPLED, _MOST_APPLIED = 1024, 50_000
+_MOST_SAMPLED, _MOST_APPLIED = 1024, 20_000
 """How many different pairs of an old and a new color to look at, in the sample and in the whole image. The
 others don't follow the table."""
 
@@ -114,10 +114,10 @@ class Recoloring:
             start, target = _to_rgb(np.array(entry, np.uint32))
             step = target - start
             part = (change @ step / max(1, step @ step)).clip(0, 1)[:, None]
-            is_part = np.abs(part * step - change).max(axis=1) <= _NEAR_MIXTURE
+            is_part = _widest(part * step - change) <= _NEAR_MIXTURE
             for down, right in np.ndindex(3, 3):
                 beside = rows + down, columns + right
-                off = np.abs(part * start + (1 - part) * before[beside] - olds).max(axis=1)
+                off = _widest(part * start + (1 - part) * before[beside] - olds)
                 follows |= is_part & stays[beside] & (off <= _NEAR_PICTURE)
         return follows
 
@@ -175,7 +175,7 @@ def find_recoloring(before: Pixels, after: Pixels) -> Recoloring | None:
             break
         if found.follows[index] and count < _FLAT_SHARE * len(old):
             continue
-        near = np.abs(kept_colors - _to_rgb(news[index : index + 1])).max(axis=1) <= _ROUNDING
+        near = _widest(kept_colors - _to_rgb(news[index : index + 1])) <= _ROUNDING
         if kept_pixels[near].sum() < least:  # else it's gone: a gradient is a ground of many colors
             found.add(index)
     if counts[found.follows].sum() < _FOLLOWING * len(old):
@@ -237,9 +237,16 @@ def _mix(olds: Colors, news: Colors, one: Change, other: Change) -> tuple[Colors
     part = ((olds - one[0]) @ before / max(1, before @ before)).clip(0, 1)
     mixed = one[1] + part[:, None] * after
     near = np.where(np.abs(part - 0.5) < _MIXED, _NEAR + _NEAR_SHARE * np.abs(after).max(), _ROUNDING)
-    beyond = np.abs(mixed - news).max(axis=1) - near
-    off = np.abs(one[0] + part[:, None] * before - olds).max(axis=1)
+    beyond = _widest(mixed - news) - near
+    off = _widest(one[0] + part[:, None] * before - olds)
     return mixed, np.where(off <= _ROUNDING, beyond, off + _NO_MIXTURE)
+
+
+def _widest(differences: Colors) -> npt.NDArray[np.float32]:
+    """Return the largest of red, green and blue. `max(axis=1)` takes five times as long."""
+    red, green, blue = np.abs(differences).T
+    widest: npt.NDArray[np.float32] = np.maximum(np.maximum(red, green), blue)
+    return widest
 
 
 def _find_flat(pixels: Pixels) -> Flags:

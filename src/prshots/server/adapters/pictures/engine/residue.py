@@ -13,9 +13,9 @@ import numpy.typing as npt
 
 from prshots.server.adapters.pictures.engine.alignment import CELL, Alignment, Offset
 from prshots.server.adapters.pictures.engine.differing_pixels import Strength
-from prshots.server.adapters.pictures.engine.regions import Box, enclose_both, groups_of, shift
+from prshots.server.adapters.pictures.engine.regions import Box, enclose_both, groups_of, grow, shift
 from prshots.server.adapters.pictures.engine.side import Side
-from prshots.server.adapters.pictures.engine.tokens import find_word
+from prshots.server.adapters.pictures.engine.tokens import Pixels, find_word
 
 Plane = npt.NDArray[np.uint8]
 
@@ -32,8 +32,24 @@ _MOST_LEFTOVERS, _LEAST_WORD, _LIKENESS, _MOST_OFFSETS = 80, 100, 0.65, 60
 """How many words without a partner to compare with each other, of how many pixels, and how alike two are
 at least. They move only if they then are the same."""
 
+_MOST_LOOKED_AT = 2_000
+"""How many tokens to compare one by one. On a page where more of them differ, the rest has changed."""
+
 _TEXT = 26
 """The height of the largest text of a button."""
+
+_EDGE_OF_BOX, _SAME_GROUND, _MOST_AROUND_BOX = 2, 6, 0.25
+"""How far from the ground pixels are the edge of a box, how many levels that ground varies, and how much of
+the box's rectangle it takes at most: around a circle, it is a fifth."""
+_NEAR_EDGE = np.ones((2 * _EDGE_OF_BOX + 1,) * 2, np.uint8)
+
+_LEAST_PICTURE, _MOST_PICTURE, _SAME_PICTURE = 32, 3_000_000, 0.86
+"""The least side of a picture, the most levels that are blurred at once, and how much the same ones
+correlate."""
+_LEAST_DIFFERING = 0.5
+"""The least share of its pixels that aren't equal."""
+_SMOOTH, _MOST_SMOOTHED = 1.5, 20
+"""The deviation of the blur in which fractions of a pixel vanish, and how many levels still differ then."""
 
 _BORDER, _MOST_BORDERS = 6, 300
 """How thick a border can be, with its shadow, and how many to look at."""
@@ -68,91 +84,171 @@ def find_residue(before: Side, after: Side, alignment: Alignment, differs: Diffe
             for zone, strengths in zip(zones, differ([((dx, dy), zone) for zone in zones]), strict=True):
                 before.offer(number, shift(zone, -dx, -dy), strengths, after, (dx, dy))
                 after.offer(number, zone, strengths, before, (-dx, -dy))
-    alike = [
-        _Alike(i, j, alignment.offsets[alignment.after[j]])
-        for i, j in zip(ours[~is_equal].tolist(), theirs[~is_equal].tolist(), strict=True)
-    ]
-    _look_closely(before, after, alike, differs.on_ground)
-    _look_at_unpaired(before, after, alignment.offsets, differs.on_ground)
+    looks, offsets = _Looks(before, after, differs.on_ground), alignment.offsets
+    looks.look(
+        [
+            _Match(i, j, offsets[alignment.after[j]])
+            for i, j in zip(ours[~is_equal].tolist(), theirs[~is_equal].tolist(), strict=True)
+        ]
+    )
+    looks.look([_Match(i, None, offsets[number]) for i, number in before.find_open()])
+    looks.look([_Match(None, j, offsets[number]) for j, number in after.find_open()])
     before.adopt()
     after.adopt()
-    _pair_leftovers(before, after, alignment, differs.on_ground)
+    _pair_leftovers(before, after, alignment, looks)
     for side, way in ((before, -1), (after, 1)):
         _look_at_borders(side, way, alignment, differs.in_turn[-1])
 
 
-class _Alike(NamedTuple):
-    """Two tokens that look alike."""
+class _Match(NamedTuple):
+    """Two tokens that look alike, or one whose place in the other image looks alike, and how far it moved."""
 
-    before: int
-    after: int
+    before: int | None
+    after: int | None
     offset: Offset
 
 
-def _look_closely(before: Side, after: Side, alike: Sequence[_Alike], differs: Differ) -> None:
-    """Compare tokens that look alike on the same ground, and if they differ, also a pixel aside."""
+class _Looks:
+    """Compares matches one by one, on the same ground."""
 
-    def compare(
-        pairs: Sequence[_Alike], sides: Sequence[Offset]
-    ) -> Iterator[tuple[_Alike, Box, list[Strength]]]:
-        zones = [enclose_both(after.boxes[j], shift(before.boxes[i], *offset)) for i, j, offset in pairs]
-        found = iter(
-            differs(
-                [
-                    ((pair.offset[0] + across, pair.offset[1] + down), zone)
-                    for pair, zone in zip(pairs, zones, strict=True)
-                    for across, down in sides
-                ]
-            )
-        )
-        for pair, zone in zip(pairs, zones, strict=True):
-            yield pair, zone, [next(found) for _ in sides]
+    def __init__(self, before: Side, after: Side, differs: Differ) -> None:
+        self._before, self._after = before, after
+        self._differs = differs
 
-    def take(pair: _Alike, zone: Box, strengths: Strength) -> None:
-        dx, dy = pair.offset
-        before.take(pair.before, shift(zone, -dx, -dy), strengths)
-        after.take(pair.after, zone, strengths)
+    def look(self, matches: Sequence[_Match]) -> None:
+        """Clear what is the same, or would be the same a pixel aside."""
+        still_open = [match for match in matches if self._is_open(match)][:_MOST_LOOKED_AT]
+        differing: dict[_Match, Strength] = {}
+        for match, [straight] in self._compare(still_open, [(0, 0)]):
+            self._take(match, straight)
+            if straight.any():
+                differing[match] = straight
+        paired = [match for match in differing if None not in {match.before, match.after}]
+        for match, aside in self._compare(paired, _ASIDE):
+            places = [differing[match], *aside]
+            if self._is_button(match):  # its label can move by a pixel, and its frame doesn't
+                places += [np.minimum(places[0], other) for other in aside]
+            edge = self._find_edge(match)
+            if edge is not None:  # browsers round the places of a box and of its label apart
+                least = np.minimum.reduce(places)
+                places = [np.where(edge, least, strengths) for strengths in places]
+            for strengths in places:
+                if not strengths.any():
+                    self._take(match, strengths)
+        for match, straight in differing.items():
+            if self._is_open(match) and _is_same_picture(*self._pictures(match)):
+                self._take(match, np.zeros_like(straight))
 
-    still_open = [pair for pair in alike if before.is_open(pair.before) or after.is_open(pair.after)]
-    differing: dict[_Alike, Strength] = {}
-    for pair, zone, [straight] in compare(still_open, [(0, 0)]):
-        take(pair, zone, straight)
-        if straight.any():
-            differing[pair] = straight
-    for pair, zone, aside in compare([*differing], _ASIDE):
-        if _is_button(before.boxes[pair.before], after.boxes[pair.after]):
-            # Its label can move by a pixel, and its frame doesn't.
-            aside += [np.minimum(differing[pair], other) for other in aside]
-        for strengths in aside:
-            if not strengths.any():
-                take(pair, zone, strengths)
+    def _is_open(self, match: _Match) -> bool:
+        return any(index is not None and side.is_open(index) for side, index, _ in self._sides(match))
+
+    def _sides(self, match: _Match) -> Iterator[tuple[Side, int | None, Offset]]:
+        """Yield both sides, with the token and how far the zone is from there."""
+        dx, dy = match.offset
+        yield self._before, match.before, (-dx, -dy)
+        yield self._after, match.after, (0, 0)
+
+    def _boxes(self, match: _Match) -> tuple[Box, Box]:
+        """Return where the match is in both images."""
+        dx, dy = match.offset
+        if match.before is None:
+            after = self._after.boxes[match.after or 0]
+            return shift(after, -dx, -dy), after
+        ours = self._before.boxes[match.before]
+        return ours, shift(ours, dx, dy) if match.after is None else self._after.boxes[match.after]
+
+    def _zone(self, match: _Match) -> Box:
+        before, after = self._boxes(match)
+        return enclose_both(after, shift(before, *match.offset))
+
+    def _compare(
+        self, matches: Sequence[_Match], sides: Sequence[Offset]
+    ) -> Iterator[tuple[_Match, list[Strength]]]:
+        places = [
+            ((match.offset[0] + across, match.offset[1] + down), self._zone(match))
+            for match in matches
+            for across, down in sides
+        ]
+        found = iter(self._differs(places))
+        for match in matches:
+            yield match, [next(found) for _ in sides]
+
+    def _take(self, match: _Match, strengths: Strength) -> None:
+        zone = self._zone(match)
+        for side, index, way in self._sides(match):
+            if index is not None:
+                side.take(index, shift(zone, *way), strengths)
+
+    def _is_button(self, match: _Match) -> bool:
+        """Return whether two boxes are of the same size, and higher than text."""
+        before, after = self._boxes(match)
+        return before.region[2:] == after.region[2:] and before.bottom - before.top > _TEXT
+
+    def _find_edge(self, match: _Match) -> npt.NDArray[np.bool_] | None:
+        """Return the edge of a box that moved. It can be a pixel larger, but not in its place."""
+        before, after = self._boxes(match)
+        sides = np.abs(np.subtract(before.region[2:], after.region[2:]))
+        if match.offset == (0, 0) or sides.max() > 1:
+            return None
+        return _find_edge_of_box(self._after.image, self._zone(match))
+
+    def _pictures(self, match: _Match) -> tuple[Pixels, Pixels]:
+        before, after = self._boxes(match)
+        return self._before.image[before.slices], self._after.image[after.slices]
 
 
-def _look_at_unpaired(before: Side, after: Side, offsets: list[Offset], differs: Differ) -> None:
-    ours = [(before, index, offsets[number]) for index, number in before.find_open()]
-    theirs = [(after, index, offsets[number]) for index, number in after.find_open()]
-    places = [(offset, shift(side.boxes[index], *offset)) for side, index, offset in ours]
-    places += [(offset, side.boxes[index]) for side, index, offset in theirs]
-    for (side, index, _), strengths in zip(ours + theirs, differs(places), strict=True):
-        side.take(index, side.boxes[index], strengths)
+def _find_edge_of_box(image: Pixels, zone: Box) -> npt.NDArray[np.bool_] | None:
+    """Return which pixels of a zone are at the edge of a filled box, such as a button, if it has one."""
+    room = grow(zone, _EDGE_OF_BOX)
+    if room != room.clip(*image.shape[:2]):
+        return None
+    part = image[room.slices][..., :3]
+    border = np.concatenate([part[0], part[-1], part[:, 0], part[:, -1]])
+    ground = np.median(border, axis=0).astype(np.uint8)
+    away = cv2.absdiff(part, np.full_like(part, ground)).max(axis=2)
+    labels = cv2.connectedComponents((away <= _SAME_GROUND).astype(np.uint8))[1]
+    around = np.unique(np.concatenate([labels[0], labels[-1], labels[:, 0], labels[:, -1]]))
+    outside = np.isin(labels, around[around > 0]).astype(np.uint8)
+    inner = slice(_EDGE_OF_BOX, -_EDGE_OF_BOX)
+    if outside[inner, inner].mean() > _MOST_AROUND_BOX:
+        return None
+    edge: npt.NDArray[np.bool_] = cv2.dilate(outside, _NEAR_EDGE)[inner, inner] > 0
+    return edge
 
 
-def _is_button(one: Box, other: Box) -> bool:
-    """Return whether two boxes are of the same size, and higher than text."""
-    return one.region[2:] == other.region[2:] and one.bottom - one.top > _TEXT
+def _is_same_picture(before: Pixels, after: Pixels) -> bool:
+    """Return whether two pictures are the same, drawn at another fraction of a pixel.
+
+    Pixels differ everywhere then, but only as much as the browser smooths them. If they differ in one place,
+    it is an edit.
+    """
+    height, width = after.shape[:2]
+    if before.shape != after.shape or min(height, width) < _LEAST_PICTURE or before.size > _MOST_PICTURE:
+        return False
+    if np.mean((before != after).any(axis=2)) < _LEAST_DIFFERING:
+        return False
+    smooth = [cv2.GaussianBlur(picture, (0, 0), _SMOOTH).astype(np.float32) for picture in (before, after)]
+    grays = [picture[..., :3].mean(axis=2) for picture in smooth]
+    (dx, dy), _ = cv2.phaseCorrelate(*grays)
+    likeness = cv2.matchTemplate(before[..., :3], after[..., :3], cv2.TM_CCOEFF_NORMED)
+    if max(abs(dx), abs(dy)) > 1 or likeness[0, 0] < _SAME_PICTURE:
+        return False
+    aside = np.array([[1, 0, dx], [0, 1, dy]], np.float32)
+    moved = cv2.warpAffine(smooth[0], aside, (width, height), borderMode=cv2.BORDER_REPLICATE)
+    return bool(np.abs(moved - smooth[1]).max() <= _MOST_SMOOTHED)
 
 
-def _pair_leftovers(before: Side, after: Side, alignment: Alignment, differs: Differ) -> None:
+def _pair_leftovers(before: Side, after: Side, alignment: Alignment, looks: _Looks) -> None:
     """Pair words that went from one line to another: nothing around them moved as far."""
     ours, theirs = before.find_unpaired(_LEAST_WORD), after.find_unpaired(_LEAST_WORD)
     if max(len(ours), len(theirs)) > _MOST_LEFTOVERS:
         return
     found = {(i, j): find_word(before.tokens, i, after.tokens, j) for i in ours for j in theirs}
-    alike: list[_Alike] = []
+    alike: list[tuple[int, int, Offset]] = []
     for (i, j), (likeness, offset) in sorted(found.items(), key=lambda pair: -pair[1][0]):
-        if likeness >= _LIKENESS and not any(i == pair.before or j == pair.after for pair in alike):
-            alike.append(_Alike(i, j, offset))
-    _look_closely(before, after, alike, differs)
+        if likeness >= _LIKENESS and not any(i == ours or j == theirs for ours, theirs, _ in alike):
+            alike.append((i, j, offset))
+    looks.look([_Match(*pair) for pair in alike])
     for i, j, offset in alike:
         if not before.is_open(i) and not after.is_open(j) and len(alignment.offsets) < _MOST_OFFSETS:
             before.own[i] = after.own[j] = len(alignment.offsets)
@@ -174,7 +270,7 @@ def _look_at_borders(side: Side, way: int, alignment: Alignment, differs: Differ
 
 def _nearest_moves(side: Side, box: Box, alignment: Alignment) -> set[Offset]:
     """Return the offsets of the moved content nearest to a box, beside it and above or below it."""
-    boxes, own = side.tokens.boxes, np.array(side.own, np.int32)
+    boxes, own = side.tokens.boxes, side.own
     found = set()
     for axis in (0, 1):
         is_level = (boxes[:, 1 - axis] < box[3 - axis] + _BORDER) & (

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from prshots.server.adapters.pictures.engine.alignment import CELL, Numbers, Offset
 from prshots.server.adapters.pictures.engine.differing_pixels import Strength
 from prshots.server.adapters.pictures.engine.regions import Box, shift, to_mask
-from prshots.server.adapters.pictures.engine.tokens import find_tokens
+from prshots.server.adapters.pictures.engine.tokens import Tokens
 
 Pixels = npt.NDArray[np.uint8]
 Plane = npt.NDArray[np.uint8]
@@ -25,12 +25,13 @@ its pixels are equal."""
 class Side:
     """An image, and how much of each pixel is left, which nothing explains."""
 
-    def __init__(self, image: Pixels, within: Box) -> None:
+    def __init__(self, tokens: Tokens, within: Box) -> None:
         """Outside of `within`, both images are equal."""
-        self.image = image
+        self.image = image = tokens.image
         self.within = within.clip(*image.shape[:2])
-        self.tokens = find_tokens(image, self.within)
-        self.own: list[int] = []
+        self.tokens = tokens
+        count = len(tokens.boxes)
+        self.own: Numbers = np.full(count, -1, np.int32)
         """The number of the offset that each token follows, or -1."""
         shape = image.shape[:2]
         self.left: Strength = np.zeros(shape, np.uint8)
@@ -39,8 +40,10 @@ class Side:
         self.owners[self.within.slices] = 0
         self.cells = -(-shape[0] // CELL), -(-shape[1] // CELL)
         self._left_cells = np.zeros(self.cells, np.uint8)
-        self._open: dict[int, int] = {}
-        self._best: dict[int, int] = {}
+        self._open = np.zeros(count, np.int64)
+        """How much is left of each token."""
+        self._best: Numbers = np.full(count, -1, np.int32)
+        """The number of the offset that leaves least of each token, or -1."""
 
     @functools.cached_property
     def boxes(self) -> list[Box]:
@@ -48,38 +51,42 @@ class Side:
 
     def follow(self, own: Numbers, exact: Numbers) -> None:
         """Take the offset of each token, and the indexes of those whose partner has equal pixels."""
-        self.own = own.tolist()
+        self.own = own.copy()
         is_exact = np.zeros(len(own), bool)
         is_exact[exact] = True
         areas = self.tokens.areas
         is_ground = self.tokens.of_frames & ~is_exact
+        self._open[~is_exact & ~is_ground] = 255 * areas[~is_exact & ~is_ground].astype(np.int64)
         for index in np.lexsort((-areas, is_exact)).tolist():
-            box, number = self.boxes[index], self.own[index]
+            box, number = self.boxes[index], int(own[index])
             if is_ground[index]:
                 continue
             self.owners[box.slices] = _UNPAIRED if number < 0 else number + 1 + _EXACT * bool(is_exact[index])
             if is_exact[index]:
                 self.left[box.slices] = 0
-            else:
-                self._open[index] = 255 * int(areas[index])
         if self.within.area:
             self._count_left(self.within)
+
+    @functools.cached_property
+    def _middles(self) -> tuple[Numbers, Numbers]:
+        """The row and the column of the cell with the middle of each token."""
+        columns, rows = ((self.tokens.boxes[:, :2] + self.tokens.boxes[:, 2:]) // (2 * CELL)).T
+        return rows, columns
 
     def cells_of(self, number: int) -> Plane:
         """Return the cells with content that moved by an offset."""
         cells = np.zeros(self.cells, np.uint8)
-        for (left, top, right, bottom), own in zip(self.boxes, self.own, strict=True):
-            if own == number:
-                cells[(top + bottom) // (2 * CELL), (left + right) // (2 * CELL)] = 1
+        rows, columns = self._middles
+        followed = self.own == number
+        cells[rows[followed], columns[followed]] = 1
         return cells
 
     def open_zones(self, near: Plane) -> list[Box]:
         """Return boxes around the cells in which something is left."""
         needed = ((self._left_cells > 0) & (near > 0)).astype(np.uint8)
-        for index, total in self._open.items():
-            left, top, right, bottom = self.boxes[index]
-            if total and near[(top + bottom) // (2 * CELL), (left + right) // (2 * CELL)]:
-                needed[top // CELL : -(-bottom // CELL), left // CELL : -(-right // CELL)] = 1
+        is_needed = (self._open > 0) & (near[self._middles] > 0)
+        for left, top, right, bottom in self.tokens.boxes[is_needed].tolist():
+            needed[top // CELL : -(-bottom // CELL), left // CELL : -(-right // CELL)] = 1
         stats = cv2.connectedComponentsWithStats(needed)[2][1:, :4] * CELL
         return [Box(x, y, x + w, y + h) for x, y, w, h in stats.tolist()]
 
@@ -102,44 +109,51 @@ class Side:
         offered = strengths[shift(inside, -zone.left, -zone.top).slices]
         part = self.left[inside.slices]
         np.minimum(part, offered, out=part, where=self.owners[inside.slices] == 0)
-        for index, total in self._open.items():
-            box, own = self.boxes[index], self.own[index]
-            if own not in {-1, number} or not total or not inside.contains(box):
-                continue
-            if own == number or not other.uses(shift(box, *way), number):
+        for index in self._find_open_in(inside, number):
+            is_own = self.own[index] == number
+            if self._would_leave_less(index, zone, strengths) and (
+                is_own or not other.uses(shift(self.boxes[index], *way), number)
+            ):
                 self.take(index, zone, strengths, number)
         self._count_left(inside)
 
+    def _find_open_in(self, zone: Box, number: int) -> list[int]:
+        """Return the tokens in a zone of which something is left, and that can follow an offset."""
+        left, top, right, bottom = self.tokens.boxes.T
+        is_inside = (left >= zone.left) & (top >= zone.top) & (right <= zone.right) & (bottom <= zone.bottom)
+        found = is_inside & (self._open > 0) & ((self.own == number) | (self.own < 0))
+        indexes: list[int] = np.flatnonzero(found).tolist()
+        return indexes
+
     def find_open(self) -> list[tuple[int, int]]:
         """Return the tokens of which something is left, with the number of the offset that leaves least."""
-        return [
-            (index, self._best[index]) for index, total in self._open.items() if total and index in self._best
-        ]
+        indexes = np.flatnonzero((self._open > 0) & (self._best >= 0))
+        return list(zip(indexes.tolist(), self._best[indexes].tolist(), strict=True))
 
     def adopt(self) -> None:
         """Let tokens that have no partner, but are explained, follow the offset that explains them."""
-        for index, number in self._best.items():
-            if self.own[index] < 0 and not self._open[index]:
-                self.own[index] = number
+        explained = (self.own < 0) & (self._open == 0) & (self._best >= 0)
+        self.own[explained] = self._best[explained]
 
     def find_unpaired(self, least_area: int) -> list[int]:
         """Return the tokens that nothing explains."""
-        return [
-            index
-            for index, total in self._open.items()
-            if total and self.own[index] < 0 and self.boxes[index].area >= least_area
-        ]
+        found = (self._open > 0) & (self.own < 0) & (self.tokens.areas >= least_area)
+        indexes: list[int] = np.flatnonzero(found).tolist()
+        return indexes
 
     def is_open(self, index: int) -> bool:
-        return bool(self._open.get(index))
+        return bool(self._open[index])
+
+    def _would_leave_less(self, index: int, zone: Box, strengths: Strength) -> bool:
+        patch = strengths[shift(self.boxes[index], -zone.left, -zone.top).slices]
+        return bool(cv2.sumElems(patch)[0] < self._open[index])
 
     def take(self, index: int, zone: Box, strengths: Strength, number: int = -1) -> None:
         """Take what differs of a token in a zone around it, if that is less than before."""
-        box = self.boxes[index]
-        patch = strengths[shift(box, -zone.left, -zone.top).slices]
-        least = int(patch.sum(dtype=np.int64))
-        if least < self._open.get(index, 0):
-            self._open[index] = least
+        if self._would_leave_less(index, zone, strengths):
+            box = self.boxes[index]
+            patch = strengths[shift(box, -zone.left, -zone.top).slices]
+            self._open[index] = cv2.sumElems(patch)[0]
             if number >= 0:
                 self._best[index] = number
             owners = self.owners[box.slices]
