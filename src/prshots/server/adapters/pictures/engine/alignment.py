@@ -292,14 +292,14 @@ def _support(pairs: _Pairs, cells: Numbers, shape: list[int], offsets: list[Offs
 
 def _own_support(pairs: _Pairs, cells: Numbers, heights: Numbers, grids: list[Floats]) -> Floats:
     """Return the support of each pair. A picture has several lines beside it: the best one counts."""
-    if not len(pairs.offset):
-        return pairs.vote
     columns, rows = cells[pairs.after].T
     reach = heights[pairs.after] // (3 * CELL)
-    stack = np.stack(grids)
-    supports: Floats = np.maximum.reduce(
-        [stack[pairs.offset, rows + step * reach, columns] for step in (-1, 0, 1)]
-    )
+    supports = np.zeros(len(pairs.vote), np.float32)
+    for number in np.unique(pairs.offset).tolist():
+        some = pairs.offset == number
+        supports[some] = np.maximum.reduce(
+            [grids[number][rows[some] + step * reach[some], columns[some]] for step in (-1, 0, 1)]
+        )
     return supports
 
 

@@ -60,8 +60,8 @@ _AROUND = 24
 _FIRST_LOOK = 48
 """How many pixels around the strongest difference to look at first: nearly always, it is no noise."""
 
-_MOST_COMPARED = 24_000_000
-"""How many pixels to compare as a person would. Beyond that, each pixel that isn't equal differs."""
+_MOST_COMPARED = 20_000_000
+"""How many pixels to compare as a person would after each was compared once. Beyond that, all differ."""
 
 _LEAST_BESIDE_COLORS = 240
 """The minimum sum of levels in a group of pixels that don't follow a table of colors. At rounded corners, a
@@ -91,7 +91,8 @@ def _compare_pair(pair: "_Pair") -> PairResult:
     alignment = align(*tokens, pair.after.shape)
     pair.pushes = find_pushes(alignment)
     pair.scrolls = find_scrolls(tokens, alignment)
-    find_residue(before, after, alignment, Differs((pair.unequal, pair.visible), pair.visible_on_ground))
+    in_turn = [pair.visible] if pair.thresholds.is_lossy else [pair.unequal, pair.visible]
+    find_residue(before, after, alignment, Differs(in_turn, pair.visible_on_ground))
     recolored = pair.recolored_pixels(after.left)
     pieces = find_pieces((before, after), alignment, recolored, pair.least_sum)
     moves = find_moves(after, alignment, [each.after for each in pieces if each.piece.kind != "gone"])
@@ -203,7 +204,7 @@ class _Pair:
         for top, bottom in decoding.bands(within.top, within.bottom, within.right - within.left):
             zones.append(within._replace(top=top, bottom=bottom))
         for zone in zones:
-            [found] = self.visible([((0, 0), zone)])
+            [found] = self._find_all_visible([((0, 0), zone)])
             clear_noise(found, self.thresholds.least_sum)
             if found.any():
                 return False
@@ -238,17 +239,22 @@ class _Pair:
         return [cut.paste(_is_unequal(*cut.layers[:2])) if cut.inside.area else cut.beyond for cut in cuts]
 
     def visible(self, places: Sequence[Place]) -> list[Strength]:
-        self._compared += sum(zone.area for _, zone in places)
-        if self._compared > _MOST_COMPARED:
-            return [
-                np.full((zone.bottom - zone.top, zone.right - zone.left), 255, np.uint8) for _, zone in places
-            ]
+        return self._find_all_visible(places) if self._can_compare(places) else _all_differs(places)
+
+    def _can_compare(self, places: Sequence[Place]) -> bool:
+        """Return whether there is time for these places as well."""
+        self._compared += sum(grow(zone, MARGIN).area for _, zone in places)
+        return self._compared <= self.after.shape[0] * self.after.shape[1] + _MOST_COMPARED
+
+    def _find_all_visible(self, places: Sequence[Place]) -> list[Strength]:
         cuts = [self._cut(place, MARGIN) for place in places]
         found = compare_on_sheets([cut.layers for cut in cuts], self._find_visible)
         return [cut.paste(each) for cut, each in zip(cuts, found, strict=True)]
 
     def visible_on_ground(self, places: Sequence[Place]) -> list[Strength]:
         """Find what differs apart from the ground, which may have another color under the same content."""
+        if not self._can_compare(places):
+            return _all_differs(places)
         cuts = [self._cut(place, MARGIN) for place in places]
         found = compare_on_sheets([cut.layers for cut in cuts], self._find_visible)
         differing = [number for number, each in enumerate(found) if each.any()]
@@ -327,6 +333,10 @@ def _add_margin(
         cv2.copyMakeBorder(layer, top, bottom, left, right, cv2.BORDER_REPLICATE) for layer in layers
     )
     return (before, after, original), shift(inside, left, top)
+
+
+def _all_differs(places: Sequence[Place]) -> list[Strength]:
+    return [np.full((zone.bottom - zone.top, zone.right - zone.left), 255, np.uint8) for _, zone in places]
 
 
 def _max_channel(pixels: Pixels) -> npt.NDArray[np.uint8]:

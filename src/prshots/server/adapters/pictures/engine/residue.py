@@ -32,8 +32,9 @@ _MOST_LEFTOVERS, _LEAST_WORD, _LIKENESS, _MOST_OFFSETS = 80, 100, 0.65, 60
 """How many words without a partner to compare with each other, of how many pixels, and how alike two are
 at least. They move only if they then are the same."""
 
-_MOST_LOOKED_AT = 2_000
-"""How many tokens to compare one by one. On a page where more of them differ, the rest has changed."""
+_MOST_LOOKED_AT, _MOST_ASIDE = 1_000, 400
+"""How many tokens to compare one by one, and how many also a pixel aside. On a page where more of them
+differ, the rest has changed."""
 
 _TEXT = 26
 """The height of the largest text of a button."""
@@ -124,7 +125,7 @@ class _Looks:
             if straight.any():
                 differing[match] = straight
         paired = [match for match in differing if None not in {match.before, match.after}]
-        for match, aside in self._compare(paired, _ASIDE):
+        for match, aside in self._compare(paired[:_MOST_ASIDE], _ASIDE):
             places = [differing[match], *aside]
             if self._is_button(match):  # its label can move by a pixel, and its frame doesn't
                 places += [np.minimum(places[0], other) for other in aside]
