@@ -23,6 +23,8 @@ _BELOW_IN_COLUMN, _SAME_SIDE = 80, 2
 """How far apart pieces of one column or one size can be one change, and how much such sides differ."""
 _LEFTOVER, _LEFTOVER_WORD = 40, 480
 """How far a sliver can be from the change that it belongs to. A word that wraps can be further aside."""
+_SPECK = 48
+"""The longest side of a speck. A longer one can be a line."""
 _ADJOINING = 16
 """How far apart fragments of a button are on its line."""
 _NEAR_START = 4
@@ -263,11 +265,20 @@ def _find_leftovers(changes: Sequence[Change]) -> Iterator[tuple[Change, Change]
         hosts = Counter[int]()
         for spot in change.spots:
             others = [(other, owner) for other, owner in owners[spot[0]] if owner != number]
-            hosts.update(_find_beside(change, spot, others))
+            beside = _find_beside(change, spot, others)
+            if not beside and others and _is_speck(change, spot):
+                beside = [max({owner for _, owner in others}, key=lambda owner: len(changes[owner].spots))]
+            hosts.update(beside)
         if hosts:
             [(host, count)] = hosts.most_common(1)
             if 2 * count >= len(change.spots):
                 yield changes[host], change
+
+
+def _is_speck(change: Change, spot: Spot) -> bool:
+    """Return whether a piece is a short sliver where content moved: the end of a bar, a pixel of a corner."""
+    piece, shot = change.piece(spot), change.shots[spot[0]]
+    return is_sliver(piece) and max(piece.box[2:]) <= _SPECK and bool(shot.result.moves)
 
 
 def _find_adjoining(changes: Sequence[Change]) -> Iterator[tuple[Change, Change]]:

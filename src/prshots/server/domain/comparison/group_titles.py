@@ -41,6 +41,9 @@ _PICTURE, _PICTURE_SHARE = 48, 0.6
 _SPREAD = 8
 """How many pixels the distances of moved content differ at most, if they are worth a number."""
 
+_NEARLY_ALL = 0.9
+"""The share of pieces that came in, or went. Others are what browsers round."""
+
 _VERBS = {
     "changed": "changed",
     "came": "was added",
@@ -95,11 +98,12 @@ def _describe_change(kind: GroupKind, members: Sequence[Member]) -> str:
         if shot.result.shift and any(_is_across(shot, piece) for piece in pieces)
     ]
     if 2 * len(pushed) > len(with_pieces):
-        kinds = {piece.kind for _, pieces in pushed for piece in pieces}
+        kinds = Counter(piece.kind for _, pieces in pushed for piece in pieces)
         rows = [abs(shift) for shift, _ in pushed]
-        if kinds == {"came"} and min(shift for shift, _ in pushed) > 0:
+        nearly_all = _NEARLY_ALL * kinds.total()
+        if kinds["came"] >= nearly_all and min(shift for shift, _ in pushed) > 0:
             return f"{_range(rows)} px came in {_describe_height(with_pieces)}"
-        if kinds == {"gone"} and max(shift for shift, _ in pushed) < 0:
+        if kinds["gone"] >= nearly_all and max(shift for shift, _ in pushed) < 0:
             return f"{_range(rows)} px went {_describe_height(with_pieces)}"
     described = Counter(_describe(shot, pieces) for shot, pieces in with_pieces)
     what = described.most_common(1)[0][0]

@@ -34,8 +34,8 @@ _NEARLY_REDRAWN, _MOST_OF_PAGE = 4, 0.6
 """How many pieces changed, or which share of the page, if other pages are redrawn."""
 _CAUSES = 6
 """How many of a shot's largest moves say why its content moved."""
-_MOVING = 0.5
-"""The least share of the shots in which content moved, if it moved because of what came in or went."""
+_INSERTED, _MOVING = 0.9, 0.5
+"""The least share of the pieces that came in or went, and of the shots in which they moved content."""
 
 _Entry = tuple[str, str]
 """An old color and the new one."""
@@ -262,8 +262,8 @@ def _make_change(change: Change) -> _Group:
         for shot, numbers in change.by_shot.items()
         for piece in find_main_pieces(change.shots[shot], numbers)
     ]
-    only_came_or_went = {piece.kind for piece in main} <= {"came", "gone"}
-    is_inserted = only_came_or_went and moving >= _MOVING * len(change.by_shot)
+    came_or_went = sum(piece.kind in {"came", "gone"} for piece in main)
+    is_inserted = came_or_went >= _INSERTED * len(main) and moving >= _MOVING * len(change.by_shot)
     kind = GroupKind.INSERTED if is_inserted else GroupKind.SAME_PIXELS
     return _Group(kind, first_look, change.by_shot)
 

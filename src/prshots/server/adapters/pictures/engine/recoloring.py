@@ -32,9 +32,9 @@ _SAMPLE = 100_000
 
 _FOLLOWING = 0.85
 """The share of the differing pixels that must follow the table. The others are edits."""
-_SINGLE = 0.9
+_SINGLE = 0.84
 """The share of the differing pixels that got the most frequent new color of their old one. Moved content has
-0.3 to 0.8, recolored pages have 0.95 and more. It's quick to measure."""
+0.3 to 0.8, recolored pages 0.87 and more. It's quick to measure."""
 _MOST_ENTRIES = 16
 _LEAST_PIXELS, _LEAST_SHARE = 8, 0.0005
 """An entry has at least this many of the sampled pixels that differ, and at least this share of them."""

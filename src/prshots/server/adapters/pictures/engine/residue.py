@@ -56,7 +56,8 @@ _BORDER, _MOST_BORDERS = 6, 300
 """How thick a border can be, with its shadow, and how many to look at."""
 _AROUND = [(across, down) for across in (-1, 0, 1) for down in (-1, 0, 1)]
 
-_ASIDE = (1, 0), (-1, 0), (0, 1), (0, -1)
+_ASIDE = (0, 0), (1, 0), (-1, 0), (0, 1), (0, -1)
+"""The first one is where the token was found."""
 
 
 class Differs(NamedTuple):
@@ -125,20 +126,30 @@ class _Looks:
             if straight.any():
                 differing[match] = straight
         paired = [match for match in differing if None not in {match.before, match.after}]
-        for match, aside in self._compare(paired[:_MOST_ASIDE], _ASIDE):
-            places = [differing[match], *aside]
-            if self._is_button(match):  # its label can move by a pixel, and its frame doesn't
-                places += [np.minimum(places[0], other) for other in aside]
-            edge = self._find_edge(match)
-            if edge is not None:  # browsers round the places of a box and of its label apart
-                least = np.minimum.reduce(places)
-                places = [np.where(edge, least, strengths) for strengths in places]
-            for strengths in places:
-                if not strengths.any():
-                    self._take(match, strengths)
+        self._look_aside(self._look_aside(paired[:_MOST_ASIDE]))
         for match, straight in differing.items():
             if self._is_open(match) and _is_same_picture(*self._pictures(match)):
                 self._take(match, np.zeros_like(straight))
+
+    def _look_aside(self, matches: Sequence[_Match]) -> list[_Match]:
+        """Clear what would be the same a pixel aside. Return what differs less there, at its new offset."""
+        nearer = []
+        for match, places in self._compare(matches, _ASIDE):
+            least_left = min(range(len(_ASIDE)), key=lambda number: cv2.sumElems(places[number])[0])
+            tried = [*places]
+            if self._is_button(match):  # its label can move by a pixel, and its frame doesn't
+                tried += [np.minimum(places[0], other) for other in places[1:]]
+            edge = self._find_edge(match)
+            if edge is not None:  # browsers round the places of a box and of its label apart
+                least = np.minimum.reduce(places)
+                tried += [np.where(edge, least, strengths) for strengths in places]
+            for strengths in tried:
+                if not strengths.any():
+                    self._take(match, strengths)
+            if self._is_open(match) and least_left and match.offset != (0, 0):
+                (dx, dy), (across, down) = match.offset, _ASIDE[least_left]
+                nearer.append(match._replace(offset=(dx + across, dy + down)))
+        return nearer
 
     def _is_open(self, match: _Match) -> bool:
         return any(index is not None and side.is_open(index) for side, index, _ in self._sides(match))
