@@ -34,7 +34,7 @@ Shots = dict[tuple[str, str], bytes]
 """Screenshots by name and viewport."""
 
 SHOP_STYLE = """
-body { --ink: #1d2733; --paper: #fbfaf8; --line: #e4e0d8; --accent: ACCENT; --soft: #f1eee8; margin: 0;
+body { --ink: #1d2733; --paper: #fbfaf8; --line: #e4e0d8; --accent: #2f7d5b; --soft: #f1eee8; margin: 0;
   font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); }
 header { display: flex; gap: 24px; padding: 20px 32px; border-bottom: 1px solid var(--line); align-items: center; }
 header b { font-size: 20px; flex: 1; } main { padding: 32px; max-width: 1040px; margin: auto; }
@@ -46,6 +46,12 @@ h1 { font-size: 28px; margin: 0 0 24px; letter-spacing: -.01em; }
 button { font: inherit; border: 0; border-radius: 10px; padding: 12px 24px; color: #fff; background: var(--accent); }
 label { display: block; margin-bottom: 16px; } input { display: block; width: 100%; box-sizing: border-box; font: inherit;
   padding: 10px 12px; border: 1px solid var(--line); border-radius: 8px; background: #fff; margin-top: 4px; }
+.note { padding: 12px 16px; margin: 0 0 24.5px; border-radius: 10px; background: #fdf0d2; }
+@media (min-width: 900px) {
+  body { display: grid; grid-template-columns: 200px 1fr; min-height: 100vh; }
+  header { flex-direction: column; align-items: start; border: 0; border-right: 1px solid var(--line); }
+  header b { flex: 0; } main { margin: 0; }
+}
 @media (max-width: 500px) { header span { display: none; } main { padding: 20px; } }
 """
 COLOURS = ["#c9d8c5", "#e5c9a8", "#cdb7d6", "#b9cfe0", "#e2b9b0", "#d9d3b0", "#b8d6cf", "#d6c0b4"]
@@ -61,7 +67,8 @@ GOODS = [
 ]
 
 
-def _shop(page: str, accent: str) -> str:
+def _shop(page: str, *, is_new: bool) -> str:
+    """Return a page of a shop. The new ones have a note above the content, and another button in the cart."""
     tiles = "".join(
         f'<div><div class=pic style="background:{colour}"></div>{name}<small>{6 + index}.50 €</small></div>'
         for index, (name, colour) in enumerate(zip(GOODS, COLOURS, strict=True))
@@ -74,7 +81,7 @@ def _shop(page: str, accent: str) -> str:
     bodies = {
         "home": f"<h1>From small farms, by bicycle</h1><div class=grid>{tiles}</div>",
         "checkout/cart": f"<h1>Your cart</h1>{rows}<div class='row total'><div class=grow>Total</div>34.50 €</div>"
-        "<button>Check out</button>",
+        f"<button>{'Pay by card' if is_new else 'Check out'}</button>",
         "checkout/address": "<h1>Where shall it go?</h1><label>Name<input value='Ada Lovelace'></label>"
         "<label>Street<input value='12 Grange Road'></label><label>City<input value=London></label>"
         "<button>Continue</button>",
@@ -82,8 +89,8 @@ def _shop(page: str, accent: str) -> str:
         "<label>Password<input type=password value=secretsecret></label><button>Sign in</button>",
     }
     head = "<header><b>Granary</b><span>Shop</span><span>Farms</span><span>Cart (3)</span></header>"
-    style = SHOP_STYLE.replace("ACCENT", accent)
-    return f"<meta charset=utf-8><style>{style}</style>{head}<main>{bodies[page]}</main>"
+    note = "<p class=note>Order before noon, and we deliver <b>today</b>.</p>" if is_new else ""
+    return f"<meta charset=utf-8><style>{SHOP_STYLE}</style>{head}<main>{note}{bodies[page]}</main>"
 
 
 PAIR = "tab=changes&shot=checkout/cart&viewport=1280x800&mode=side"
@@ -139,13 +146,13 @@ class Demo:
     def trust(self, project_id: str, issuer: str, **claims: str) -> None:
         self._ask("POST", f"/projects/{project_id}/trusts", issuer=issuer, claims=claims)
 
-    def shots(self, accent: str) -> Shots:
+    def shots(self, *, is_new: bool) -> Shots:
         """Take screenshots like a CI job does."""
         taken = {}
         for viewport, (width, height) in VIEWPORTS.items():
             page = self.browser.new_page(viewport={"width": width, "height": height})
             for name in PAGES:
-                page.set_content(_shop(name, accent))
+                page.set_content(_shop(name, is_new=is_new))
                 taken[name, viewport] = page.screenshot()
             page.close()
         return taken
@@ -197,7 +204,7 @@ class Demo:
 
 
 def fill(demo: Demo) -> dict[str, str]:
-    before, after = demo.shots("#b4552d"), demo.shots("#2f7d5b")
+    before, after = demo.shots(is_new=False), demo.shots(is_new=True)
     shop, token = demo.project("granary-shop")
     for number in range(1029, 1041):
         some = dict(list(before.items())[: 3 + number % 9])

@@ -69,9 +69,7 @@ class CompareDrill:
 
     def _compare_and_kill(self, number: int) -> None:
         """Push a commit, and kill something while it is compared."""
-        verdicts = {
-            f"shot-{shot}": self._rng.choice(["changed", "moved", "unchanged"]) for shot in range(SHOTS)
-        }
+        verdicts = {f"shot-{shot}": self._rng.choice(["changed", "unchanged"]) for shot in range(SHOTS)}
         self._push(number, verdicts)
         kind = self._rng.choice(["picture", *self.site.kinds])
         killer = threading.Thread(target=self._kill, args=(kind, self._rng.uniform(0.0, 2.0)))
@@ -98,11 +96,10 @@ class CompareDrill:
     def _push(self, number: int, verdicts: dict[str, str]) -> None:
         for name, verdict in verdicts.items():
             label = name.partition("-")[2]
-            drawn = {
-                "changed": {"button": f"#{number % 200 + 20:02x}2000"},
-                "moved": {"banner": 10 + number % 40},
-                "unchanged": {"compress": 2 + number % 8},
-            }[verdict]
+            edit = self._rng.choice(
+                [{"button": f"#{number % 200 + 20:02x}2000"}, {"banner": 10 + number % 40}]
+            )
+            drawn = edit if verdict == "changed" else {"compress": 2 + number % 8}
             fields = {
                 "name": name,
                 "pr_number": number,

@@ -149,16 +149,14 @@ def find_pieces(
         start = _follow(after, box, alignment, -1)
         found.append(FoundPiece(Piece(box.region, "changed", _shapes(after, box)), start, box))
     for box in _limit(came):
-        start = _follow(after, box, alignment, -1)
         piece = Piece(box.region, "came", _shapes(after, box))
-        found.append(FoundPiece(piece, start._replace(bottom=start.top), box))
+        found.append(FoundPiece(piece, _find_seam(after, box, alignment, -1), box))
     if recolored is not None:
         found += _find_recolored(after, recolored, least_sum)
     found.sort(key=lambda each: (each.after.top, each.after.left))
     for box in _limit(join(gone, kept[0])):
-        end = _follow(before, box, alignment, 1)
         piece = Piece(box.region, "gone", _shapes(before, box))
-        found.append(FoundPiece(piece, box, end._replace(bottom=end.top)))
+        found.append(FoundPiece(piece, box, _find_seam(before, box, alignment, 1)))
     return found
 
 
@@ -227,6 +225,16 @@ def _follow(side: Side, box: Box, alignment: Alignment, way: int) -> Box:
     """Return where a box of one image is in the other: `way` is 1 to the after image, and -1 back."""
     dx, dy = offset_at(side, box, alignment)
     return shift(box, way * dx, way * dy)
+
+
+def _find_seam(side: Side, box: Box, alignment: Alignment, way: int) -> Box:
+    """Return where a box would be in the image that doesn't have it: a line between what is above and below it.
+
+    If it pushed down what is below, or let it move up, that begins at its bottom.
+    """
+    place = _follow(side, box, alignment, way)
+    row = place.bottom if place.top < box.top else place.top
+    return place._replace(top=row, bottom=row)
 
 
 def offset_at(side: Side, box: Box, alignment: Alignment) -> Offset:

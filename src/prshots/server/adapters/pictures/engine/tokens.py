@@ -21,7 +21,7 @@ _EDGE = 4
 _LONGEST = 48
 """A straight edge of this many pixels is a border or a rule, not part of a letter."""
 
-_GLUE = np.ones((5, 5), np.uint8)
+_GLUE = np.ones((3, 5), np.uint8)
 """Edges up to four pixels apart are one token: the letters of a word, and in small text those of a line."""
 _WORDS = np.ones((5, 3), np.uint8)
 """Edges up to two pixels apart are letters of the same word in text of at most this height."""
