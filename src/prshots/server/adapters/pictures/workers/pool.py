@@ -58,7 +58,7 @@ COMPARING = WorkerLimits(
     seconds=180.0,
     niceness=10,
 )
-"""For `PictureWorkers.compare`. Two PNGs of 40 megapixels take 580 MB, two progressive CMYK JPEGs 740 MB."""
+"""For `PictureWorkers.compare`. Two images of 40 megapixels take up to 730 MB, and OpenCV maps another 157 MB."""
 
 
 class WorkerProcess:
