@@ -228,7 +228,7 @@ def _follow(side: Side, box: Box, alignment: Alignment, way: int) -> Box:
 
 
 def _find_seam(side: Side, box: Box, alignment: Alignment, way: int) -> Box:
-    """Return where a box would be in the image that doesn't have it: a line between what is above and below it.
+    """Return a line between what is above and below a box, in the image that doesn't have it.
 
     If it pushed down what is below, or let it move up, that begins at its bottom.
     """

@@ -58,7 +58,7 @@ COMPARING = WorkerLimits(
     seconds=180.0,
     niceness=10,
 )
-"""For `PictureWorkers.compare`. Two images of 40 megapixels take up to 730 MB, and OpenCV maps another 157 MB."""
+"""For `PictureWorkers.compare`. Images of 40 megapixels take up to 730 MB, and OpenCV maps another 157 MB."""
 
 
 class WorkerProcess:
