@@ -68,6 +68,8 @@ def test_approves_with_keys_until_nothing_is_left(page: Page, ann: Person, shop:
     page.route(re.compile(r"\.(png|webp)"), lambda _: None)
     page.goto(shop.page(1))
     expect(page.locator(".pull-facts")).to_contain_text("Waiting: 4 to review")
+    expect(bar(page)).to_contain_text("4 of 4 to review")  # the list listens to keys once its bar is there
+    expect(pair(page, "gone").locator("a")).to_be_visible()
     page.keyboard.press("a")  # selects
     expect(pair(page, "gone").locator("a")).to_be_focused()
     expect(bar(page)).to_contain_text("4 of 4 to review")
