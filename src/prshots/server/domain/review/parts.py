@@ -19,8 +19,6 @@ class PairBox(NamedTuple):
 
 
 Boxes = frozenset[PairBox]
-
-
 """The boxes of a pair, or of a part of it."""
 
 

@@ -128,15 +128,6 @@ def band(picture: Image.Image, box: tuple[int, int, int, int], mode: str) -> Ima
     return part if part.mode == mode else part.convert(mode)  # not `convert` alone: that always copies
 
 
-def on_white(picture: Image.Image, box: tuple[int, int, int, int]) -> Image.Image:
-    """Return a rectangle in RGB. Where the image is transparent, it shows white."""
-    if not picture.has_transparency_data:
-        return band(picture, box, "RGB")
-    left, top, right, bottom = box
-    ground = Image.new("RGBA", (right - left, bottom - top), "white")
-    return Image.alpha_composite(ground, band(picture, box, "RGBA")).convert("RGB")
-
-
 class DecodedPicture:
     """An image's upright pixels and their identity. Raises PictureError if they can't be decoded."""
 

@@ -110,11 +110,13 @@ class Side:
         part = self.left[inside.slices]
         np.minimum(part, offered, out=part, where=self.owners[inside.slices] == 0)
         for index in self._find_open_in(inside, number):
+            patch = self._patch(index, zone, strengths)
             is_own = self.own[index] == number
-            if self._would_leave_less(index, zone, strengths) and (
+            if self._leaves_less(index, patch) and (
                 is_own or not other.uses(shift(self.boxes[index], *way), number)
             ):
-                self.take(index, zone, strengths, number)
+                self._replace(index, patch)
+                self._best[index] = number
         self._count_left(inside)
 
     def _find_open_in(self, zone: Box, number: int) -> list[int]:
@@ -144,21 +146,25 @@ class Side:
     def is_open(self, index: int) -> bool:
         return bool(self._open[index])
 
-    def _would_leave_less(self, index: int, zone: Box, strengths: Strength) -> bool:
-        patch = strengths[shift(self.boxes[index], -zone.left, -zone.top).slices]
+    def take(self, index: int, zone: Box, strengths: Strength) -> None:
+        """Take what differs of a token in a zone around it, if that is less than before."""
+        patch = self._patch(index, zone, strengths)
+        if self._leaves_less(index, patch):
+            self._replace(index, patch)
+
+    def _patch(self, index: int, zone: Box, strengths: Strength) -> Strength:
+        return strengths[shift(self.boxes[index], -zone.left, -zone.top).slices]
+
+    def _leaves_less(self, index: int, patch: Strength) -> bool:
         return bool(cv2.sumElems(patch)[0] < self._open[index])
 
-    def take(self, index: int, zone: Box, strengths: Strength, number: int = -1) -> None:
-        """Take what differs of a token in a zone around it, if that is less than before."""
-        if self._would_leave_less(index, zone, strengths):
-            box = self.boxes[index]
-            patch = strengths[shift(box, -zone.left, -zone.top).slices]
-            self._open[index] = cv2.sumElems(patch)[0]
-            if number >= 0:
-                self._best[index] = number
-            owners = self.owners[box.slices]
-            is_own = (owners == _UNPAIRED) | (owners == self.own[index] + 1)
-            np.copyto(self.left[box.slices], patch, where=is_own)
+    def _replace(self, index: int, patch: Strength) -> None:
+        """Leave of a token what differs in its patch."""
+        self._open[index] = cv2.sumElems(patch)[0]
+        inside = self.boxes[index].slices
+        owners = self.owners[inside]
+        is_own = (owners == _UNPAIRED) | (owners == self.own[index] + 1)
+        np.copyto(self.left[inside], patch, where=is_own)
 
     def uses(self, box: Box, number: int) -> bool:
         """Return whether most of a box is content that moved by another offset."""
