@@ -5,7 +5,7 @@
 - A frame that moved by a fraction of a pixel leaves slivers at its edges.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
 from prshots.contract.replies import Move, Region
@@ -19,8 +19,6 @@ _DISTANCES = 5
 """By how many distances words move aside if a page's text wraps. Beside a wider button, there are fewer."""
 _WRAPPED_FAR = 100
 """How far a word goes aside at least, if it wraps at another place."""
-_SAME_WORD = 3
-"""How many times wider one side of a wrapped word can be: its other letters may equal what stood there."""
 _PLACES_APART = 100
 """The least distance between the first and last changes if text wraps on a page, not in one paragraph."""
 _OTHER_DISTANCE = 4
@@ -46,30 +44,7 @@ def is_sliver(piece: Piece) -> bool:
 
 def find_wrapped(shot: PlannedShot) -> list[int]:
     """Return the numbers of the pieces where the text of a page wraps at other places."""
-    pairs = _find_wrapped_words(shot)
-    lines = _find_lines_aside(shot)
-    found = {number for pair in pairs for number in pair}
-    if pairs or has_wrapped_lines(shot):
-        found |= _find_in_wrapped_columns(shot, lines)
-    return sorted(found)
-
-
-def _find_wrapped_words(shot: PlannedShot) -> list[tuple[int, int]]:
-    """Return words that went from an end of a line, with what came in at the other end of the next."""
-    words = [
-        (number, piece.kind, place_of(shot, piece))
-        for number, piece in enumerate(shot.result.pieces)
-        if piece.kind != "recolored" and piece.shapes and piece.box[3] <= _LINE
-    ]
-    return [
-        (number, other)
-        for number, kind, (x, y, width, height) in words
-        for other, other_kind, (left, top, wide, high) in words
-        if kind == "gone"
-        and other_kind != "gone"
-        and _is_next_line(left - x, top - y, max(height, high))
-        and max(width, wide) <= _SAME_WORD * min(width, wide)
-    ]
+    return sorted(_find_in_wrapped_columns(shot)) if has_wrapped_lines(shot) else []
 
 
 def _is_next_line(dx: int, dy: int, height: int) -> bool:
@@ -95,10 +70,9 @@ def _find_lines_aside(shot: PlannedShot) -> list[Move]:
     return [move for move in shot.result.moves if move[3] <= _LINE and abs(move[4] - main) > _OTHER_DISTANCE]
 
 
-def _find_in_wrapped_columns(shot: PlannedShot, lines: Sequence[Move]) -> set[int]:
-    """Return the pieces in the columns of these lines."""
-    if not lines:
-        return set()
+def _find_in_wrapped_columns(shot: PlannedShot) -> set[int]:
+    """Return the pieces in the columns of the lines that moved aside."""
+    lines = _find_lines_aside(shot)
     sides = [x for left, _, wide, _, dx, _ in lines for x in (left, left + wide, left - dx, left - dx + wide)]
     column, rows = (min(sides), max(sides)), [(top, top + high) for _, top, _, high, _, _ in lines]
     boxes = {number: place_of(shot, piece) for number, piece in enumerate(shot.result.pieces)}
@@ -109,13 +83,8 @@ def _find_in_wrapped_columns(shot: PlannedShot, lines: Sequence[Move]) -> set[in
     found |= {
         number for number, box in words.items() if kinds[number] == "changed" and _is_at_rows(box, rows)
     }
-    return found if wraps_all_over(shot, found) else set()
-
-
-def wraps_all_over(shot: PlannedShot, wrapped: Collection[int]) -> bool:
-    """Return whether text wraps in more than one paragraph. In one, a word may just have been edited."""
-    tops = [place_of(shot, shot.result.pieces[number])[1] for number in wrapped]
-    return bool(tops) and max(tops) - min(tops) >= _PLACES_APART
+    tops = [words[number][1] for number in found]
+    return found if found and max(tops) - min(tops) >= _PLACES_APART else set()
 
 
 def _is_in_column(box: Region, column: tuple[int, int]) -> bool:

@@ -7,15 +7,15 @@
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, pairwise
 
 from prshots.contract.replies import Region
 from prshots.server.domain.comparison.causes import find_pushed, is_beside_moved_words, is_sliver, place_of
-from prshots.server.domain.comparison.likeness import FAMILIES, Joined, classify, is_variant, join_alike
-from prshots.server.domain.comparison.models import Piece, PieceKind, PlannedShot, Shape
+from prshots.server.domain.comparison.likeness import FAMILIES, Joined, join_alike
+from prshots.server.domain.comparison.models import Piece, PieceKind, PlannedShot
 
 _BESIDE, _BELOW = 96, 64
 """How far apart pieces of a kind can be one change: the cells of a table, the bars of a chart."""
@@ -25,12 +25,6 @@ _LEFTOVER, _LEFTOVER_WORD = 40, 480
 """How far a sliver can be from the change that it belongs to. A word that wraps can be further aside."""
 _SPECK = 48
 """The longest side of a speck. A longer one can be a line."""
-_ADJOINING = 16
-"""How far apart fragments of a button are on its line."""
-_NEAR_START = 4
-"""How much the place and the height of the same part of two pages differ."""
-_MEANINGLESS = 6
-"""Up to this width, shapes look alike."""
 _REPLACED = 24
 """How far what came in can be from what went in its place."""
 _SAME_LINE = 0.5
@@ -84,10 +78,6 @@ class Change:
     def only_came_or_went(self) -> bool:
         return self.kinds <= {"came", "gone"}
 
-    @cached_property
-    def shapes(self) -> frozenset[Shape]:
-        return frozenset(shape for spot in self.spots for shape in self.piece(spot).shapes)
-
     def piece(self, spot: Spot) -> Piece:
         return self.shots[spot[0]].result.pieces[spot[1]]
 
@@ -106,11 +96,8 @@ def find_changes(
     _join_themes(shots, spots, joined)
     changes = [Change(shots, [spots[number] for number in numbers]) for numbers in joined.sets()]
     for find in (
-        _find_contained,
         _find_leftovers,
         _find_caused,
-        _find_adjoining,
-        _find_same_places,
         _find_neighbors,
         _find_in_other_viewports,
         _find_neighbors,
@@ -281,59 +268,6 @@ def _is_speck(change: Change, spot: Spot) -> bool:
     return is_sliver(piece) and max(piece.box[2:]) <= _SPECK and bool(shot.result.moves)
 
 
-def _find_adjoining(changes: Sequence[Change]) -> Iterator[tuple[Change, Change]]:
-    """Yield changes with their other fragments on the same line: those that only some of their shots have."""
-    by_shot = defaultdict[int, list[Change]](list)
-    for change in changes:
-        for shot in change.by_shot:
-            by_shot[shot].append(change)
-    for smaller in changes:
-        for larger in by_shot[next(iter(smaller.by_shot))]:
-            if len(smaller.by_shot) < len(larger.by_shot) and smaller.by_shot.keys() <= larger.by_shot.keys():
-                adjoining = sum(_adjoin(smaller, larger, shot) for shot in smaller.by_shot)
-                if 2 * adjoining >= len(smaller.by_shot):
-                    yield larger, smaller
-
-
-def _adjoin(one: Change, other: Change, shot: int) -> bool:
-    planned = one.shots[shot]
-    return any(
-        _is_adjoining(place_of(planned, piece), place_of(planned, beside))
-        for piece in one.pieces_of(shot)
-        for beside in other.pieces_of(shot)
-        if "recolored" not in {piece.kind, beside.kind}
-    )
-
-
-def _is_adjoining(one: Region, other: Region) -> bool:
-    (x, y, width, height), (left, top, wide, high) = one, other
-    across = max(x, left) - min(x + width, left + wide)
-    down = max(y, top) - min(y + height, top + high)
-    return across <= _ADJOINING and -down >= _SAME_LINE * min(height, high)
-
-
-def _find_same_places(changes: Sequence[Change]) -> Iterator[tuple[Change, Change]]:
-    """Yield content that came in or went at the same place of several pages, such as their subtitles."""
-    places = defaultdict[Hashable, list[tuple[Change, Region]]](list)
-    for change in changes:
-        if len(change.names) > 1 or not change.only_came_or_went:
-            continue
-        for spot in change.spots:
-            box = change.piece(spot).box
-            others = places[change.families, change.shots[spot[0]].shot.viewport]
-            for other, place in others:
-                if other.names != change.names and _is_same_start(box, place):
-                    yield other, change
-                    break
-            else:
-                others.append((change, box))
-
-
-def _is_same_start(one: Region, other: Region) -> bool:
-    """Return whether boxes have the same left top corner and the same height."""
-    return all(abs(one[side] - other[side]) <= _NEAR_START for side in (0, 1, 3))
-
-
 def _is_leftover(change: Change, spot: Spot) -> bool:
     piece = change.piece(spot)
     return is_sliver(piece) or is_beside_moved_words(change.shots[spot[0]], piece)
@@ -352,28 +286,6 @@ def _find_beside(change: Change, spot: Spot, others: Iterable[tuple[Spot, int]])
         if across <= reach and down <= _LEFTOVER:
             near.append((max(down, 0), max(across, 0), number))
     return [min(near)[2]] if near else []
-
-
-def _find_contained(changes: Sequence[Change]) -> Iterator[tuple[Change, Change]]:
-    """Yield changes of which one has all the shapes of the other, and is in all its shots."""
-    classes = classify({shape for change in changes for shape in change.shapes})
-    sets = [{classes[shape] for shape in change.shapes} for change in changes]
-    index = defaultdict[int, list[int]](list)
-    for number, members in enumerate(sets):
-        for member in members:
-            index[member].append(number)
-    for number, members in enumerate(sets):
-        change = changes[number]
-        if not members or min(shape.width for shape in change.shapes) <= _MEANINGLESS:
-            continue
-        for other in index[min(members, key=lambda member: len(index[member]))]:
-            larger = changes[other]
-            if (
-                members < sets[other]
-                and change.families <= larger.families
-                and change.by_shot.keys() <= larger.by_shot.keys()
-            ):
-                yield larger, change
 
 
 def _find_caused(changes: Sequence[Change]) -> Iterator[tuple[Change, Change]]:
@@ -424,16 +336,9 @@ def _find_variants(
 ) -> Iterator[tuple[int, int]]:
     """Yield changes that a page has instead of each other in two viewports.
 
-    They have the same shapes in another size. If not, they come in the same order, but only a change of this
-    page alone, or content that came or went, is sure to be in both viewports.
+    They come in the same order, but only a change of this page alone, or content that came or went, is sure
+    to be in both viewports.
     """
-    for one, spot in [*ours.items()]:
-        for other, other_spot in [*theirs.items()]:
-            shapes = changes[one].piece(spot).shapes, changes[other].piece(other_spot).shapes
-            if changes[one].families == changes[other].families and is_variant(*shapes):
-                del ours[one], theirs[other]
-                yield one, other
-                break
     for family in _FAMILIES:
         left, right = (
             [

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from prshots.contract.limits import VIEWPORT
 from prshots.contract.replies import GroupKind, Region
-from prshots.server.domain.comparison.causes import find_pushed, find_wrapped, is_sliver
+from prshots.server.domain.comparison.causes import find_pushed, is_sliver
 from prshots.server.domain.comparison.models import Piece, PlannedShot, Shape
 
 Member = tuple[PlannedShot, Sequence[int]]
@@ -83,9 +83,7 @@ def write_title(kind: GroupKind, members: Sequence[Member], colors: Sequence[str
 def _describe_redrawn(shots: Sequence[PlannedShot], screenshots: str) -> str:
     if any(shot.result.is_redrawn for shot in shots):
         return f"nearly all text drawn differently in {screenshots}: another font, size or language"
-    if any(map(find_wrapped, shots)):
-        return f"text wraps at other places in {screenshots}"
-    return f"text changed all over the page in {screenshots}"
+    return f"text wraps at other places in {screenshots}"
 
 
 def _describe_change(kind: GroupKind, members: Sequence[Member]) -> str:

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 from prshots.contract.limits import VIEWPORT
 from prshots.contract.natural_order import shot_key
 from prshots.contract.replies import GroupKind, ShotGroup, ShotPart, Verdict
-from prshots.server.domain.comparison.causes import find_wrapped, has_wrapped_lines, is_sliver, wraps_all_over
+from prshots.server.domain.comparison.causes import find_wrapped, has_wrapped_lines, is_sliver
 from prshots.server.domain.comparison.changes import Change, Spot, find_changes
 from prshots.server.domain.comparison.group_titles import find_main_pieces, size_of, write_title
 from prshots.server.domain.comparison.likeness import Joined, look_of
-from prshots.server.domain.comparison.models import ColorChange, Piece, PlannedShot
+from prshots.server.domain.comparison.models import ColorChange, PlannedShot
 from prshots.server.domain.images.models import ShotKey
 
 _BY_NAME = {Verdict.NEW: GroupKind.NEW, Verdict.REMOVED: GroupKind.REMOVED}
@@ -28,8 +28,6 @@ _MAIN_SHARE = 0.2
 """A main entry of a table has at least this share of the pixels that follow it."""
 _SAME_BUTTON = 0.9
 """The least share of the recolored pieces that look alike, if one button was recolored and not a theme."""
-_SCATTERED, _SCATTERED_EDITS, _SCATTERED_WORDS = 6, 4, 20
-"""How many pieces, pieces that changed, and words a shot has at least if text changed all over the page."""
 _NEARLY_REDRAWN, _MOST_OF_PAGE = 4, 0.6
 """How many pieces changed, or which share of the page, if other pages are redrawn."""
 _CAUSES = 6
@@ -139,34 +137,22 @@ def _group_by_name(shots: Sequence[PlannedShot]) -> Iterable[_Group]:
 def _find_redrawn(shots: Sequence[PlannedShot]) -> dict[int, Sequence[int]]:
     """Return the pieces of the shots that are redrawn, or in which text wraps at other places.
 
-    With those of the same pages in which less text has no equal, and the shots in which only the same column
-    moved aside.
+    With those of the same pages in which less text has no equal.
     """
     wrapped = {number: find_wrapped(shot) for number, shot in enumerate(shots)}
-    wraps = any(wraps_all_over(shots[number], pieces) for number, pieces in wrapped.items())
-    pages = _find_pages(shots)
-    names = {shot.shot.name for shot in shots if shot.result.is_redrawn or _is_scattered(shot, pages)}
+    names = {shot.shot.name for shot in shots if shot.result.is_redrawn}
     if names:
         names |= {shot.shot.name for shot in shots if _is_nearly_redrawn(shot)}
     found: dict[int, Sequence[int]] = {}
     for number, shot in enumerate(shots):
         if shot.shot.name in names and any(piece.kind != "recolored" for piece in shot.result.pieces):
             found[number] = range(len(shot.result.pieces))
-        elif wraps and wrapped[number]:
+        elif wrapped[number]:
             slivers = [place for place, piece in enumerate(shot.result.pieces) if is_sliver(piece)]
             found[number] = sorted({*wrapped[number], *slivers})
-    looks = {look_of(piece) for number in found for piece in _find_text(shots[number])}
-    found |= {
-        number: range(len(shot.result.pieces))
-        for number, shot in enumerate(shots)
-        if number not in found and _is_redrawn_as(shot, looks)
-    }
-    aside = {shots[number].result.moves[0][4] for number in found if shots[number].result.moves} - {0}
     for number, shot in enumerate(shots):
-        if found and number not in found and shot.result.moves:
-            is_wrapped = has_wrapped_lines(shot) and not shot.result.pieces
-            if is_wrapped or _moved_aside(shot) in aside:
-                found[number] = ()
+        if found and number not in found and not shot.result.pieces and has_wrapped_lines(shot):
+            found[number] = ()
     return found
 
 
@@ -178,41 +164,6 @@ def _is_nearly_redrawn(shot: PlannedShot) -> bool:
     if len(changed) >= _NEARLY_REDRAWN and max(tops) - min(tops) >= height / 2:
         return True
     return any(piece.box[2] * piece.box[3] >= _MOST_OF_PAGE * width * height for piece in changed)
-
-
-def _find_text(shot: PlannedShot) -> list[Piece]:
-    main = find_main_pieces(shot, range(len(shot.result.pieces)))
-    return [piece for piece in main if piece.kind != "recolored" and piece.shapes]
-
-
-def _is_redrawn_as(shot: PlannedShot, looks: Collection[Hashable]) -> bool:
-    """Return whether most of what changed all over the page is as on a redrawn page."""
-    own = {look_of(piece) for piece in _find_text(shot)}
-    return len(own) >= _SCATTERED and 2 * len(own & {*looks}) >= len(own)
-
-
-def _find_pages(shots: Sequence[PlannedShot]) -> Mapping[Hashable, set[str]]:
-    """Return the names of the shots that have a piece with each look."""
-    pages = defaultdict[Hashable, set[str]](set)
-    for shot in shots:
-        for piece in shot.result.pieces:
-            pages[look_of(piece)].add(shot.shot.name)
-    return pages
-
-
-def _is_scattered(shot: PlannedShot, pages: Mapping[Hashable, set[str]]) -> bool:
-    """Return whether text changed all over the page, and not as on other pages."""
-    pieces = _find_text(shot)
-    if sum(piece.kind == "changed" for piece in pieces) < _SCATTERED_EDITS:
-        return False
-    looks = {look_of(piece) for piece in pieces}
-    own = sum(len(pages[look]) == 1 for look in looks)
-    words = sum(len(piece.shapes) for piece in pieces)
-    if len(looks) < _SCATTERED or 2 * own < len(looks) or words < _SCATTERED_WORDS:
-        return False
-    height = int(shot.shot.viewport.partition("x")[2]) if VIEWPORT.fullmatch(shot.shot.viewport) else 0
-    tops = [piece.box[1] for piece in pieces]
-    return max(tops) - min(tops) >= height / 2
 
 
 # Changes
@@ -352,16 +303,7 @@ def _group_moved(shots: Sequence[PlannedShot], grouped: Collection[int]) -> Iter
         pieces: dict[int, Sequence[int]] = {
             number: range(len(shots[number].result.pieces)) for number in numbers
         }
-        aside = {_moved_aside(shots[number]) for number in numbers} - {0}
-        with_others = [number for number in grouped if _moved_aside(shots[number]) in aside]
-        pieces |= dict.fromkeys(with_others, ())
         yield _Group(GroupKind.MOVED, offset, pieces)
-
-
-def _moved_aside(shot: PlannedShot) -> int:
-    """Return how far most of the content moved to the side. What comes in or goes moves it up or down."""
-    dx, dy = shot.result.moves[0][4:] if shot.result.moves else (0, 0)
-    return 0 if dy else dx
 
 
 def _find_moved(shots: Sequence[PlannedShot]) -> list[int]:

@@ -22,8 +22,6 @@ _NEAR_BITS = 8
 _MOST_SHAPES = 6000
 """With more different shapes than this, only equal ones are the same: comparing them would take too long."""
 
-_SCALED_BITS, _SCALED_ASPECT = 14, 0.25
-"""How much a shape can differ from the same one in another size, in bits and in its aspect."""
 
 _EVEN = 66
 """Up to this side, `_NEAR_SHARE` is less than the 4 pixels that a bucket has."""
@@ -88,24 +86,6 @@ def is_same_shape(one: Shape, other: Shape) -> bool:
         and _is_near(one.height, other.height)
         and (one.bits ^ other.bits).bit_count() <= _NEAR_BITS
     )
-
-
-def is_variant(some: Collection[Shape], others: Collection[Shape]) -> bool:
-    """Return whether these can be the shapes of a change in two viewports.
-
-    At least half of them are the same in another size, or half of the fewer are the same.
-    """
-    if not some or not others:
-        return False
-    fewer, more = sorted((some, others), key=len)
-    same = sum(any(is_same_shape(one, other) for other in more) for one in fewer)
-    scaled = sum(any(_is_scaled(one, other) for other in more) for one in fewer)
-    return 2 * same >= len(fewer) or 2 * scaled >= len(more)
-
-
-def _is_scaled(one: Shape, other: Shape) -> bool:
-    aspect = math.log(one.width * other.height / (one.height * other.width))
-    return abs(aspect) <= _SCALED_ASPECT and (one.bits ^ other.bits).bit_count() <= _SCALED_BITS
 
 
 def _is_near(one: int, other: int) -> bool:
