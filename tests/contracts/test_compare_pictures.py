@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from PIL import Image, ImageDraw
+from PIL import Image, ImageChops, ImageDraw
 
 from prshots.contract.errors import (
     DamagedPictureError,
@@ -183,6 +183,20 @@ async def test_broken_images_and_bombs_are_refused_on_either_side(
         with pytest.raises(error):
             await compare(*pair)
     assert (await compare(good, good)).verdict == "unchanged"
+
+
+@pytest.mark.slow
+async def test_a_pattern_of_thousands_of_equal_icons_is_compared_within_the_limits(
+    compare: ComparePictures,
+) -> None:
+    """A comparison of each with each would take minutes, and a job has 30 seconds of processor time."""
+    icon = page({(0, 0, 10, 10): "black", (2, 3, 5, 3): "white"}).crop((0, 0, 10, 10))
+    pattern = Image.new("RGB", (2000, 2000), "white")
+    for left in range(8, 1980, 18):
+        for top in range(8, 1980, 18):
+            pattern.paste(icon, (left, top))
+    moved = ImageChops.offset(pattern, 9, 7)
+    assert (await compare(encoded(pattern, "PNG"), encoded(moved, "PNG"))).verdict in {"changed", "moved"}
 
 
 @pytest.mark.parametrize("is_started", [False, True], ids=["starting", "comparing"])

@@ -36,8 +36,11 @@ _LIKENESS, _BEST_WITHIN = 0.86, 0.03
 """How alike two tokens are at least, and how close to the best of each."""
 _OTHER_SIDE = 2
 """By how many pixels the sides of two tokens that are alike differ at most."""
-_MOST_COMPARED, _COMPARED_AT_ONCE = 12_000, 256
-"""How many tokens without an equal are compared by likeness. Those at once have similar widths."""
+_MOST_COMPARED, _COMPARED_AT_ONCE, _MOST_NEAR = 12_000, 256, 3_000
+"""How many tokens without an equal are compared by likeness, how many of similar widths at once, and with how
+many: those at about the same height."""
+_MOST_LOOKS = 4 * _MOST_TWINS
+"""A token that looks like more than this isn't compared: nothing tells which of them it is."""
 _UNLIKE_VOTE = 0.5
 """The vote of two tokens that are only alike."""
 
@@ -53,7 +56,8 @@ The first is its line: words beside each other nearly always move together."""
 
 _OWN_SHARE = sum(share for _, share in _AROUND)
 
-_STEPS = [(across, down) for across in (-1, 0, 1) for down in (-1, 0, 1) if across or down]
+_CELLS = [(across, down) for down in (-1, 0, 1) for across in (-1, 0, 1)]
+_STEPS = [cell for cell in _CELLS if cell != (0, 0)]
 _BESIDE_SHARE = np.float32(0.7)
 """Content that moved by a fraction of a pixel follows two offsets: rounded up, and down."""
 
@@ -131,6 +135,9 @@ def _pair_equal(before: Tokens, after: Tokens) -> list[_Candidate]:
     for index, key in enumerate(before.keys):
         places[key].append(index)
     counts = Counter(after.keys)
+    cells = _index_by_cell(
+        before, {key for key, count in counts.items() if max(count, len(places[key])) > _MOST_TWINS}
+    )
     ours, theirs = before.boxes[:, :2].tolist(), after.boxes[:, :2].tolist()
     roots = np.sqrt(after.areas).tolist()
     found: list[_Candidate] = []
@@ -139,8 +146,19 @@ def _pair_equal(before: Tokens, after: Tokens) -> list[_Candidate]:
         many = max(len(twins), counts[key])
         x, y = theirs[j]
         if many > _MOST_TWINS:
-            twins = [i for i in twins if abs(ours[i][0] - x) + abs(ours[i][1] - y) <= _NEAR_TWINS][:8]
+            column, row = x // _NEAR_TWINS, y // _NEAR_TWINS
+            around = [i for across, down in _CELLS for i in cells.get((key, column + across, row + down), ())]
+            twins = [i for i in around if abs(ours[i][0] - x) + abs(ours[i][1] - y) <= _NEAR_TWINS][:8]
         found += [(i, j, x - ours[i][0], y - ours[i][1], roots[j] / many, many == 1) for i in twins]
+    return found
+
+
+def _index_by_cell(tokens: Tokens, keys: set[int]) -> dict[tuple[int, int, int], list[int]]:
+    """Return the indexes of the tokens with these keys, by the key and a cell of `_NEAR_TWINS`."""
+    found = defaultdict[tuple[int, int, int], list[int]](list)
+    for index, (key, (x, y)) in enumerate(zip(tokens.keys, tokens.boxes[:, :2].tolist(), strict=True)):
+        if key in keys:
+            found[key, x // _NEAR_TWINS, y // _NEAR_TWINS].append(index)
     return found
 
 
@@ -212,6 +230,9 @@ def _compare_looks(
         )
         if not len(near):
             continue
+        if len(near) > _MOST_NEAR:
+            away = np.abs(before.boxes[ours[near], 1] - np.median(after.boxes[theirs[part], 1]))
+            near = near[np.sort(np.argsort(away, kind="stable")[:_MOST_NEAR])]
         likeness = np.zeros((len(part), len(near)), np.float32)
         nudges = np.zeros(likeness.shape, np.uint8)
         for index, nudge in enumerate(_NUDGES):
@@ -222,6 +243,7 @@ def _compare_looks(
             likeness[np.abs(sides[1][part][:, None, side] - sides[0][near][None, :, side]) > _OTHER_SIDE] = 0
         best[near] = np.maximum(best[near], likeness.max(axis=0))
         good = (likeness >= _LIKENESS) & (likeness >= likeness.max(axis=1)[:, None] - _BEST_WITHIN)
+        good[good.sum(axis=1) > _MOST_LOOKS] = False
         looks += [
             _Look(
                 int(part[row]),

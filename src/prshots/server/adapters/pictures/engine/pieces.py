@@ -23,6 +23,8 @@ MAX_SHAPES = 40
 _CELL = 4
 _AROUND = 3
 """How many pixels around a fragment to look at. Fragments twice as far apart are one."""
+_MOST_FRAGMENTS = 1_000
+"""Of more fragments, those farther apart are one as well: each is compared with all others."""
 _FRAGMENT = np.ones((2 * _AROUND + 1,) * 2, np.uint8)
 
 _SAME_GROUND = 6
@@ -69,7 +71,7 @@ def find_fragments(side: Side, least_sum: int) -> list[Box]:
     """Return boxes around what is left and adds up to at least `least_sum`."""
     return [
         box
-        for box in groups_of(side.left, 2 * _AROUND)
+        for box in groups_of(side.left, 2 * _AROUND, _MOST_FRAGMENTS)
         if int(side.left[box.slices].sum(dtype=np.int64)) >= least_sum and not _is_blank(side, box)
     ]
 

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from prshots.contract.replies import Region
 
 _CELL = 8
+_MOST_GROUPS = 20_000
 
 
 class Box(NamedTuple):
@@ -86,8 +87,11 @@ def clear_noise(marks: npt.NDArray[np.uint8], least_sum: int) -> None:
             part[:] = 0
 
 
-def groups_of(marks: npt.NDArray[np.uint8], apart: int) -> list[Box]:
-    """Return boxes around the groups of pixels that aren't 0 and are about this many pixels apart."""
+def groups_of(marks: npt.NDArray[np.uint8], apart: int, most: int = _MOST_GROUPS) -> list[Box]:
+    """Return boxes around the groups of pixels that aren't 0 and are about this many pixels apart.
+
+    If there are more than `most`, groups farther apart are one.
+    """
     whole = _box_of(marks)
     if not whole.area:
         return []
@@ -96,16 +100,23 @@ def groups_of(marks: npt.NDArray[np.uint8], apart: int) -> list[Box]:
     found = cv2.copyMakeBorder(found, 0, height % 2, 0, width % 2, cv2.BORDER_CONSTANT)
     # Half the size takes a quarter of the time and memory.
     half = cv2.resize(found, (found.shape[1] // 2, found.shape[0] // 2), interpolation=cv2.INTER_AREA)
-    near = np.ones((apart // 2 | 1,) * 2, np.uint8)
-    reach = len(near) // 2
-    half = cv2.copyMakeBorder(half, reach, reach, reach, reach, cv2.BORDER_CONSTANT)
-    stats = cv2.connectedComponentsWithStats(cv2.dilate(half, near), ltype=cv2.CV_32S)[2][1:, :4]
+    reach, stats = apart // 4, _box_groups(half, apart // 4)
+    while len(stats) > most:
+        reach, stats = 2 * reach + 1, _box_groups(half, 2 * reach + 1)
     boxes = []
     for x, y, w, h in stats.tolist():
         coarse = Box(2 * x, 2 * y, 2 * (x + w - 2 * reach), 2 * (y + h - 2 * reach)).clip(height, width)
         coarse = shift(coarse, whole.left, whole.top)
         boxes.append(shift(_box_of(marks[coarse.slices]), coarse.left, coarse.top))
     return boxes
+
+
+def _box_groups(marks: npt.NDArray[np.uint8], reach: int) -> npt.NDArray[np.int32]:
+    """Return a row for each group of pixels: left, top, width and height, with its reach on each side."""
+    room = cv2.copyMakeBorder(marks, reach, reach, reach, reach, cv2.BORDER_CONSTANT)
+    near = cv2.dilate(room, np.ones((2 * reach + 1,) * 2, np.uint8))
+    found: npt.NDArray[np.int32] = cv2.connectedComponentsWithStats(near, ltype=cv2.CV_32S)[2][1:, :4]
+    return found
 
 
 def _box_of(marks: npt.NDArray[np.uint8]) -> Box:

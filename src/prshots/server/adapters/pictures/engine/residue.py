@@ -28,9 +28,9 @@ _REACH = 200 // CELL
 """A ground or a border can have moved with content that is at most this many cells above or below it, and
 anywhere beside it: tables are empty between their columns."""
 
-_MOST_LEFTOVERS, _LEAST_WORD, _LIKENESS, _MOST_OFFSETS = 80, 100, 0.65, 60
-"""How many words without a partner to compare with each other, of how many pixels, and how alike two are
-at least. They move only if they then are the same."""
+_MOST_LEFTOVERS, _LEAST_WORD, _MOST_WORD, _LIKENESS, _MOST_OFFSETS = 80, 100, 500_000, 0.65, 60
+"""How many words and pictures without a partner to compare with each other, of how many pixels, and how alike
+two are at least. They move only if they then are the same."""
 
 _MOST_LOOKED_AT, _MOST_ASIDE = 1_000, 400
 """How many tokens to compare one by one, and how many also a pixel aside. On a page where more of them
@@ -252,7 +252,7 @@ def _is_same_picture(before: Pixels, after: Pixels) -> bool:
 
 def _pair_leftovers(before: Side, after: Side, alignment: Alignment, looks: _Looks) -> None:
     """Pair words that went from one line to another: nothing around them moved as far."""
-    ours, theirs = before.find_unpaired(_LEAST_WORD), after.find_unpaired(_LEAST_WORD)
+    ours, theirs = (side.find_unpaired(_LEAST_WORD, _MOST_WORD) for side in (before, after))
     if max(len(ours), len(theirs)) > _MOST_LEFTOVERS:
         return
     found = {(i, j): find_word(before.tokens, i, after.tokens, j) for i in ours for j in theirs}

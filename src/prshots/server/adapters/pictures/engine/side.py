@@ -137,9 +137,10 @@ class Side:
         explained = (self.own < 0) & (self._open == 0) & (self._best >= 0)
         self.own[explained] = self._best[explained]
 
-    def find_unpaired(self, least_area: int) -> list[int]:
+    def find_unpaired(self, least_area: int, most_area: int) -> list[int]:
         """Return the tokens that nothing explains."""
-        found = (self._open > 0) & (self.own < 0) & (self.tokens.areas >= least_area)
+        areas = self.tokens.areas
+        found = (self._open > 0) & (self.own < 0) & (areas >= least_area) & (areas <= most_area)
         indexes: list[int] = np.flatnonzero(found).tolist()
         return indexes
 

@@ -32,6 +32,8 @@ _CUT = 3
 _BAND_PIXELS = 4_000_000
 """Larger images are searched in bands, to save memory. A token across two bands is two tokens."""
 _LEAST_PIXELS = 4
+_MOST_TOKENS = 30_000
+"""Of more tokens, the smallest count as ground: dots of a pattern. A large page has 10,000."""
 _MOST_OF_FRAME = 600
 """The largest area of a corner or a short side of a frame."""
 _DESCRIPTOR = (32, 8)
@@ -70,7 +72,9 @@ def find_tokens(image: Pixels, within: Box) -> Tokens:
         )
     boxes = np.concatenate([np.zeros((0, 4), np.int32), *(boxes for boxes, _ in found)])
     of_frames = np.concatenate([np.zeros(0, np.bool_), *(flags for _, flags in found)])
-    return Tokens(boxes, _hash(image, boxes), of_frames, image)
+    areas = (boxes[:, 2:] - boxes[:, :2]).prod(axis=1)
+    largest = np.sort(np.argsort(-areas, kind="stable")[:_MOST_TOKENS])
+    return Tokens(boxes[largest], _hash(image, boxes[largest]), of_frames[largest], image)
 
 
 def _hash(image: Pixels, boxes: Boxes) -> list[int]:
