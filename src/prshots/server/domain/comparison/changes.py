@@ -14,8 +14,8 @@ from itertools import combinations, pairwise
 
 from prshots.contract.replies import Region
 from prshots.server.domain.comparison.causes import find_pushed, is_beside_moved_words, is_sliver, place_of
-from prshots.server.domain.comparison.likeness import FAMILIES, Joined, join_alike
-from prshots.server.domain.comparison.models import Piece, PieceKind, PlannedShot
+from prshots.server.domain.comparison.likeness import FAMILIES, Joined, classify, join_alike
+from prshots.server.domain.comparison.models import Piece, PieceKind, PlannedShot, Shape
 
 _BESIDE, _BELOW = 96, 64
 """How far apart pieces of a kind can be one change: the cells of a table, the bars of a chart."""
@@ -25,6 +25,8 @@ _LEFTOVER, _LEFTOVER_WORD = 40, 480
 """How far a sliver can be from the change that it belongs to. A word that wraps can be further aside."""
 _SPECK = 48
 """The longest side of a speck. A longer one can be a line."""
+_MEANINGLESS = 6
+"""Up to this width, shapes look alike."""
 _REPLACED = 24
 """How far what came in can be from what went in its place."""
 _SAME_LINE = 0.5
@@ -78,6 +80,10 @@ class Change:
     def only_came_or_went(self) -> bool:
         return self.kinds <= {"came", "gone"}
 
+    @cached_property
+    def shapes(self) -> frozenset[Shape]:
+        return frozenset(shape for spot in self.spots for shape in self.piece(spot).shapes)
+
     def piece(self, spot: Spot) -> Piece:
         return self.shots[spot[0]].result.pieces[spot[1]]
 
@@ -96,6 +102,7 @@ def find_changes(
     _join_themes(shots, spots, joined)
     changes = [Change(shots, [spots[number] for number in numbers]) for numbers in joined.sets()]
     for find in (
+        _find_contained,
         _find_leftovers,
         _find_caused,
         _find_neighbors,
@@ -286,6 +293,28 @@ def _find_beside(change: Change, spot: Spot, others: Iterable[tuple[Spot, int]])
         if across <= reach and down <= _LEFTOVER:
             near.append((max(down, 0), max(across, 0), number))
     return [min(near)[2]] if near else []
+
+
+def _find_contained(changes: Sequence[Change]) -> Iterator[tuple[Change, Change]]:
+    """Yield changes of which one has all the shapes of the other, and is in all its shots."""
+    classes = classify({shape for change in changes for shape in change.shapes})
+    sets = [{classes[shape] for shape in change.shapes} for change in changes]
+    index = defaultdict[int, list[int]](list)
+    for number, members in enumerate(sets):
+        for member in members:
+            index[member].append(number)
+    for number, members in enumerate(sets):
+        change = changes[number]
+        if not members or min(shape.width for shape in change.shapes) <= _MEANINGLESS:
+            continue
+        for other in index[min(members, key=lambda member: len(index[member]))]:
+            larger = changes[other]
+            if (
+                members < sets[other]
+                and change.families <= larger.families
+                and change.by_shot.keys() <= larger.by_shot.keys()
+            ):
+                yield larger, change
 
 
 def _find_caused(changes: Sequence[Change]) -> Iterator[tuple[Change, Change]]:
