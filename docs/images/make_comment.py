@@ -1,8 +1,7 @@
 """Make comment.png, banner.png and their dark versions: comments on pull requests, as GitHub shows them. And close-up.png.
 
 The pull requests are the tests' redesign of a small shop and its notice on all pages, and the comments come from a
-running service. It needs Chromium
-and the `dev` extra: `.venv/bin/python docs/images/make_comment.py`.
+running service. It needs Chromium and the `dev` extra: `.venv/bin/python docs/images/make_comment.py`.
 """
 
 import sys
