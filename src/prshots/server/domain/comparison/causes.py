@@ -42,11 +42,6 @@ def is_sliver(piece: Piece) -> bool:
 # Text that wraps at other places
 
 
-def find_wrapped(shot: PlannedShot) -> list[int]:
-    """Return the numbers of the pieces where the text of a page wraps at other places."""
-    return sorted(_find_in_wrapped_columns(shot)) if has_wrapped_lines(shot) else []
-
-
 def _is_next_line(dx: int, dy: int, height: int) -> bool:
     """Return whether a word went from the end of a line to the start of the next one, or back."""
     is_near = _LEAST_LINE <= abs(dy) <= _LINE_HEIGHT * height
@@ -70,8 +65,13 @@ def _find_lines_aside(shot: PlannedShot) -> list[Move]:
     return [move for move in shot.result.moves if move[3] <= _LINE and abs(move[4] - main) > _OTHER_DISTANCE]
 
 
-def _find_in_wrapped_columns(shot: PlannedShot) -> set[int]:
-    """Return the pieces in the columns of the lines that moved aside."""
+def find_wrapped(shot: PlannedShot) -> list[int]:
+    """Return the numbers of the pieces where the text of a page wraps at other places.
+
+    They are in the columns of the lines that moved aside.
+    """
+    if not has_wrapped_lines(shot):
+        return []
     lines = _find_lines_aside(shot)
     sides = [x for left, _, wide, _, dx, _ in lines for x in (left, left + wide, left - dx, left - dx + wide)]
     column, rows = (min(sides), max(sides)), [(top, top + high) for _, top, _, high, _, _ in lines]
@@ -84,7 +84,7 @@ def _find_in_wrapped_columns(shot: PlannedShot) -> set[int]:
         number for number, box in words.items() if kinds[number] == "changed" and _is_at_rows(box, rows)
     }
     tops = [words[number][1] for number in found]
-    return found if found and max(tops) - min(tops) >= _PLACES_APART else set()
+    return sorted(found) if found and max(tops) - min(tops) >= _PLACES_APART else []
 
 
 def _is_in_column(box: Region, column: tuple[int, int]) -> bool:

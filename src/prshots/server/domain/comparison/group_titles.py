@@ -41,7 +41,7 @@ _PICTURE, _PICTURE_SHARE = 48, 0.6
 _SPREAD = 8
 """How many pixels the distances of moved content differ at most, if they are worth a number."""
 
-_NEARLY_ALL = 0.9
+NEARLY_ALL = 0.9
 """The share of pieces that came in, or went. Others are what browsers round."""
 
 _VERBS = {
@@ -98,7 +98,7 @@ def _describe_change(kind: GroupKind, members: Sequence[Member]) -> str:
     if 2 * len(pushed) > len(with_pieces):
         kinds = Counter(piece.kind for _, pieces in pushed for piece in pieces)
         rows = [abs(shift) for shift, _ in pushed]
-        nearly_all = _NEARLY_ALL * kinds.total()
+        nearly_all = NEARLY_ALL * kinds.total()
         if kinds["came"] >= nearly_all and min(shift for shift, _ in pushed) > 0:
             return f"{_range(rows)} px came in {_describe_height(with_pieces)}"
         if kinds["gone"] >= nearly_all and max(shift for shift, _ in pushed) < 0:

@@ -10,7 +10,7 @@ from prshots.contract.natural_order import shot_key
 from prshots.contract.replies import GroupKind, ShotGroup, ShotPart, Verdict
 from prshots.server.domain.comparison.causes import find_wrapped, has_wrapped_lines, is_sliver
 from prshots.server.domain.comparison.changes import Change, Spot, find_changes
-from prshots.server.domain.comparison.group_titles import find_main_pieces, size_of, write_title
+from prshots.server.domain.comparison.group_titles import NEARLY_ALL, find_main_pieces, size_of, write_title
 from prshots.server.domain.comparison.likeness import Joined, look_of
 from prshots.server.domain.comparison.models import ColorChange, PlannedShot
 from prshots.server.domain.images.models import ShotKey
@@ -32,8 +32,8 @@ _NEARLY_REDRAWN, _MOST_OF_PAGE = 4, 0.6
 """How many pieces changed, or which share of the page, if other pages are redrawn."""
 _CAUSES = 6
 """How many of a shot's largest moves say why its content moved."""
-_INSERTED, _MOVING = 0.9, 0.5
-"""The least share of the pieces that came in or went, and of the shots in which they moved content."""
+_MOVING = 0.5
+"""The least share of the shots in which content moved, if it moved because of what came in or went."""
 
 _Entry = tuple[str, str]
 """An old color and the new one."""
@@ -139,7 +139,6 @@ def _find_redrawn(shots: Sequence[PlannedShot]) -> dict[int, Sequence[int]]:
 
     With those of the same pages in which less text has no equal.
     """
-    wrapped = {number: find_wrapped(shot) for number, shot in enumerate(shots)}
     names = {shot.shot.name for shot in shots if shot.result.is_redrawn}
     if names:
         names |= {shot.shot.name for shot in shots if _is_nearly_redrawn(shot)}
@@ -147,9 +146,9 @@ def _find_redrawn(shots: Sequence[PlannedShot]) -> dict[int, Sequence[int]]:
     for number, shot in enumerate(shots):
         if shot.shot.name in names and any(piece.kind != "recolored" for piece in shot.result.pieces):
             found[number] = range(len(shot.result.pieces))
-        elif wrapped[number]:
+        elif wrapped := find_wrapped(shot):
             slivers = [place for place, piece in enumerate(shot.result.pieces) if is_sliver(piece)]
-            found[number] = sorted({*wrapped[number], *slivers})
+            found[number] = sorted({*wrapped, *slivers})
     for number, shot in enumerate(shots):
         if found and number not in found and not shot.result.pieces and has_wrapped_lines(shot):
             found[number] = ()
@@ -214,7 +213,7 @@ def _make_change(change: Change) -> _Group:
         for piece in find_main_pieces(change.shots[shot], numbers)
     ]
     came_or_went = sum(piece.kind in {"came", "gone"} for piece in main)
-    is_inserted = came_or_went >= _INSERTED * len(main) and moving >= _MOVING * len(change.by_shot)
+    is_inserted = came_or_went >= NEARLY_ALL * len(main) and moving >= _MOVING * len(change.by_shot)
     kind = GroupKind.INSERTED if is_inserted else GroupKind.SAME_PIXELS
     return _Group(kind, first_look, change.by_shot)
 
@@ -300,9 +299,7 @@ def _group_moved(shots: Sequence[PlannedShot], grouped: Collection[int]) -> Iter
     for same in joined.sets():
         numbers = [moved[place] for place in same]
         offset = min(tuple(shots[number].result.moves[0][4:]) for number in numbers)
-        pieces: dict[int, Sequence[int]] = {
-            number: range(len(shots[number].result.pieces)) for number in numbers
-        }
+        pieces = {number: range(len(shots[number].result.pieces)) for number in numbers}
         yield _Group(GroupKind.MOVED, offset, pieces)
 
 

@@ -22,7 +22,6 @@ _NEAR_BITS = 8
 _MOST_SHAPES = 6000
 """With more different shapes than this, only equal ones are the same: comparing them would take too long."""
 
-
 _EVEN = 66
 """Up to this side, `_NEAR_SHARE` is less than the 4 pixels that a bucket has."""
 
@@ -80,7 +79,7 @@ def join_alike(pieces: Sequence[Piece]) -> Joined:
     return joined
 
 
-def is_same_shape(one: Shape, other: Shape) -> bool:
+def _is_same_shape(one: Shape, other: Shape) -> bool:
     return (
         _is_near(one.width, other.width)
         and _is_near(one.height, other.height)
@@ -105,7 +104,7 @@ def classify(shapes: Collection[Shape]) -> dict[Shape, int]:
             for y in (down - 1, down, down + 1):
                 for other in by_size.get((x, y), ()):
                     bits = (shape.bits ^ ordered[other].bits).bit_count()
-                    if bits <= _NEAR_BITS and is_same_shape(shape, ordered[other]):
+                    if bits <= _NEAR_BITS and _is_same_shape(shape, ordered[other]):
                         joined.join(other, number)
         by_size[across, down].append(number)
     return {shape: joined.root(number) for number, shape in enumerate(ordered)}

@@ -31,7 +31,8 @@ _MOST_TWINS = 24
 _NEAR_TWINS = 64
 """Of so many twins, only those at most this many pixels away are candidates, eight of them."""
 
-_NUDGES = (0, 0), (1, 0), (-1, 0), (0, 1), (0, -1)
+NUDGES = (0, 0), (1, 0), (-1, 0), (0, 1), (0, -1)
+"""A place, and those a pixel aside."""
 _LIKENESS, _BEST_WITHIN = 0.86, 0.03
 """How alike two tokens are at least, and how close to the best of each."""
 _OTHER_SIDE = 2
@@ -56,8 +57,8 @@ The first is its line: words beside each other nearly always move together."""
 
 _OWN_SHARE = sum(share for _, share in _AROUND)
 
-_CELLS = [(across, down) for down in (-1, 0, 1) for across in (-1, 0, 1)]
-_STEPS = [cell for cell in _CELLS if cell != (0, 0)]
+NEIGHBORS = [(across, down) for down in (-1, 0, 1) for across in (-1, 0, 1)]
+"""A place, and the eight around it."""
 _BESIDE_SHARE = np.float32(0.7)
 """Content that moved by a fraction of a pixel follows two offsets: rounded up, and down."""
 
@@ -135,9 +136,8 @@ def _pair_equal(before: Tokens, after: Tokens) -> list[_Candidate]:
     for index, key in enumerate(before.keys):
         places[key].append(index)
     counts = Counter(after.keys)
-    cells = _index_by_cell(
-        before, {key for key, count in counts.items() if max(count, len(places[key])) > _MOST_TWINS}
-    )
+    many_twins = {key: twins for key, twins in places.items() if max(counts[key], len(twins)) > _MOST_TWINS}
+    cells = _index_by_cell(before, many_twins)
     ours, theirs = before.boxes[:, :2].tolist(), after.boxes[:, :2].tolist()
     roots = np.sqrt(after.areas).tolist()
     found: list[_Candidate] = []
@@ -147,18 +147,21 @@ def _pair_equal(before: Tokens, after: Tokens) -> list[_Candidate]:
         x, y = theirs[j]
         if many > _MOST_TWINS:
             column, row = x // _NEAR_TWINS, y // _NEAR_TWINS
-            around = [i for across, down in _CELLS for i in cells.get((key, column + across, row + down), ())]
+            around = [
+                i for across, down in NEIGHBORS for i in cells.get((key, column + across, row + down), ())
+            ]
             twins = [i for i in around if abs(ours[i][0] - x) + abs(ours[i][1] - y) <= _NEAR_TWINS][:8]
         found += [(i, j, x - ours[i][0], y - ours[i][1], roots[j] / many, many == 1) for i in twins]
     return found
 
 
-def _index_by_cell(tokens: Tokens, keys: set[int]) -> dict[tuple[int, int, int], list[int]]:
-    """Return the indexes of the tokens with these keys, by the key and a cell of `_NEAR_TWINS`."""
+def _index_by_cell(tokens: Tokens, twins: dict[int, list[int]]) -> dict[tuple[int, int, int], list[int]]:
+    """Return the indexes of twins, by their key and the cell of `_NEAR_TWINS` that they are in."""
     found = defaultdict[tuple[int, int, int], list[int]](list)
-    for index, (key, (x, y)) in enumerate(zip(tokens.keys, tokens.boxes[:, :2].tolist(), strict=True)):
-        if key in keys:
-            found[key, x // _NEAR_TWINS, y // _NEAR_TWINS].append(index)
+    for key, indexes in twins.items():
+        cells = tokens.boxes[indexes, :2] // _NEAR_TWINS
+        for index, (column, row) in zip(indexes, cells.tolist(), strict=True):
+            found[key, column, row].append(index)
     return found
 
 
@@ -235,7 +238,7 @@ def _compare_looks(
             near = near[np.sort(np.argsort(away, kind="stable")[:_MOST_NEAR])]
         likeness = np.zeros((len(part), len(near)), np.float32)
         nudges = np.zeros(likeness.shape, np.uint8)
-        for index, nudge in enumerate(_NUDGES):
+        for index, nudge in enumerate(NUDGES):
             found = np.abs(describe(after, theirs[part], nudge) @ rows[near].T)
             nudges[found > likeness] = index
             np.maximum(likeness, found, out=likeness)
@@ -249,7 +252,7 @@ def _compare_looks(
                 int(part[row]),
                 int(near[column]),
                 float(likeness[row, column]),
-                _NUDGES[nudges[row, column]],
+                NUDGES[nudges[row, column]],
             )
             for row, column in np.argwhere(good).tolist()
         ]
@@ -303,7 +306,11 @@ def _support(pairs: _Pairs, cells: Numbers, shape: list[int], offsets: list[Offs
     ]
     numbers = {offset: number for number, offset in enumerate(offsets)}
     beside = {
-        number: [numbers[near] for step in _STEPS if (near := (dx + step[0], dy + step[1])) in numbers]
+        number: [
+            numbers[near]
+            for across, down in NEIGHBORS
+            if (near := (dx + across, dy + down)) in numbers and near != (dx, dy)
+        ]
         for (dx, dy), number in numbers.items()
     }
     return [

@@ -38,6 +38,7 @@ from prshots.server.adapters.pictures.engine.regions import (
     clear_noise,
     enclose_both,
     grow,
+    median_color,
     shift,
     show_on_white,
     to_mask,
@@ -355,19 +356,13 @@ def _is_unequal(before: Pixels, after: Pixels) -> Strength:
 
 def _move_to_ground(before: Pixels, after: Pixels, original: Pixels) -> tuple[Pixels, ...] | None:
     """Put the content of the before image on the ground of the after image, if that is another one."""
-    old, new = (_median(_border(pixels)).astype(np.float32) for pixels in (before, after))
+    old, new = (median_color(_border(pixels)).astype(np.float32) for pixels in (before, after))
     if (old == new).all():
         return None
     away = _max_channel(cv2.absdiff(before, np.full_like(before, old)))
     share = 1 - away / np.float32(max(1, away.max()))
     on_ground = before + (new - old) * share[..., np.newaxis]
     return on_ground.clip(0, 255).astype(np.uint8), after, original
-
-
-def _median(pixels: Pixels) -> Pixels:
-    """Return the median of each channel. `np.median` takes ten times as long for a few pixels."""
-    middle: Pixels = np.partition(pixels, len(pixels) // 2, axis=0)[len(pixels) // 2]
-    return middle
 
 
 def _border(pixels: Pixels) -> Pixels:

@@ -10,8 +10,16 @@ import numpy.typing as npt
 
 from prshots.server.adapters.pictures.engine.alignment import CELL, Alignment, Offset
 from prshots.server.adapters.pictures.engine.differing_pixels import Strength
-from prshots.server.adapters.pictures.engine.regions import Box, enclose_both, groups_of, grow, shift, to_mask
-from prshots.server.adapters.pictures.engine.side import Side
+from prshots.server.adapters.pictures.engine.regions import (
+    Box,
+    enclose_both,
+    groups_of,
+    grow,
+    median_color,
+    shift,
+    to_mask,
+)
+from prshots.server.adapters.pictures.engine.side import SAME_GROUND, Side
 from prshots.server.adapters.pictures.engine.tokens import Pixels
 from prshots.server.domain.comparison.models import Piece, Shape
 
@@ -27,8 +35,6 @@ _MOST_FRAGMENTS = 1_000
 """Of more fragments, those farther apart are one as well: each is compared with all others."""
 _FRAGMENT = np.ones((2 * _AROUND + 1,) * 2, np.uint8)
 
-_SAME_GROUND = 6
-"""How many levels a ground varies."""
 _PLAIN_SHARE = 0.85
 """The share of the ground in a box that has nothing else but borders."""
 
@@ -89,7 +95,7 @@ def _is_blank(side: Side, box: Box) -> bool:
     both = cv2.max(found, around)
     for channel in range(side.image.shape[2]):
         darkest, brightest, _, _ = cv2.minMaxLoc(cv2.extractChannel(side.image[wide.slices], channel), both)
-        if brightest - darkest > _SAME_GROUND:
+        if brightest - darkest > SAME_GROUND:
             return False
     return True
 
@@ -194,8 +200,8 @@ def _has_tokens(side: Side, box: Box) -> bool:
 def _is_plain(side: Side, box: Box) -> bool:
     """Return whether nearly all that is left in a box has one color."""
     colors = side.image[box.slices][side.left[box.slices] > 0]
-    middle = np.partition(colors, len(colors) // 2, axis=0)[len(colors) // 2]
-    is_near = cv2.absdiff(colors, np.broadcast_to(middle, colors.shape).copy()).max(axis=1) <= _SAME_GROUND
+    middle = np.broadcast_to(median_color(colors), colors.shape).copy()
+    is_near = cv2.absdiff(colors, middle).max(axis=1) <= SAME_GROUND
     return bool(is_near.mean() >= _PLAIN_SHARE)
 
 

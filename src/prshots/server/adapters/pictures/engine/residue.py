@@ -11,10 +11,10 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
-from prshots.server.adapters.pictures.engine.alignment import CELL, Alignment, Offset
+from prshots.server.adapters.pictures.engine.alignment import CELL, NEIGHBORS, NUDGES, Alignment, Offset
 from prshots.server.adapters.pictures.engine.differing_pixels import Strength
 from prshots.server.adapters.pictures.engine.regions import Box, enclose_both, groups_of, grow, shift
-from prshots.server.adapters.pictures.engine.side import Side
+from prshots.server.adapters.pictures.engine.side import SAME_GROUND, Side
 from prshots.server.adapters.pictures.engine.tokens import Pixels, find_word
 
 Plane = npt.NDArray[np.uint8]
@@ -39,9 +39,9 @@ differ, the rest has changed."""
 _TEXT = 26
 """The height of the largest text of a button."""
 
-_EDGE_OF_BOX, _SAME_GROUND, _MOST_AROUND_BOX = 2, 6, 0.25
-"""How far from the ground pixels are the edge of a box, how many levels that ground varies, and how much of
-the box's rectangle it takes at most: around a circle, it is a fifth."""
+_EDGE_OF_BOX, _MOST_AROUND_BOX = 2, 0.25
+"""How far from the ground pixels are the edge of a box, and how much of the box's rectangle the ground takes
+at most: around a circle, it is a fifth."""
 _NEAR_EDGE = np.ones((2 * _EDGE_OF_BOX + 1,) * 2, np.uint8)
 
 _LEAST_PICTURE, _MOST_PICTURE, _SAME_PICTURE = 32, 3_000_000, 0.86
@@ -54,10 +54,6 @@ _SMOOTH, _MOST_SMOOTHED = 1.5, 20
 
 _BORDER, _MOST_BORDERS = 6, 300
 """How thick a border can be, with its shadow, and how many to look at."""
-_AROUND = [(across, down) for across in (-1, 0, 1) for down in (-1, 0, 1)]
-
-_ASIDE = (0, 0), (1, 0), (-1, 0), (0, 1), (0, -1)
-"""The first one is where the token was found."""
 
 
 class Differs(NamedTuple):
@@ -134,8 +130,8 @@ class _Looks:
     def _look_aside(self, matches: Sequence[_Match]) -> list[_Match]:
         """Clear what would be the same a pixel aside. Return what differs less there, at its new offset."""
         nearer = []
-        for match, places in self._compare(matches, _ASIDE):
-            least_left = min(range(len(_ASIDE)), key=lambda number: cv2.sumElems(places[number])[0])
+        for match, places in self._compare(matches, NUDGES):
+            least_left = min(range(len(NUDGES)), key=lambda number: cv2.sumElems(places[number])[0])
             tried = [*places]
             if self._is_button(match):  # its label can move by a pixel, and its frame doesn't
                 tried += [np.minimum(places[0], other) for other in places[1:]]
@@ -147,7 +143,7 @@ class _Looks:
                 if not strengths.any():
                     self._take(match, strengths)
             if self._is_open(match) and least_left and match.offset != (0, 0):
-                (dx, dy), (across, down) = match.offset, _ASIDE[least_left]
+                (dx, dy), (across, down) = match.offset, NUDGES[least_left]
                 nearer.append(match._replace(offset=(dx + across, dy + down)))
         return nearer
 
@@ -218,7 +214,7 @@ def _find_edge_of_box(image: Pixels, zone: Box) -> npt.NDArray[np.bool_] | None:
     border = np.concatenate([part[0], part[-1], part[:, 0], part[:, -1]])
     ground = np.median(border, axis=0).astype(np.uint8)
     away = cv2.absdiff(part, np.full_like(part, ground)).max(axis=2)
-    labels = cv2.connectedComponents((away <= _SAME_GROUND).astype(np.uint8))[1]
+    labels = cv2.connectedComponents((away <= SAME_GROUND).astype(np.uint8))[1]
     around = np.unique(np.concatenate([labels[0], labels[-1], labels[:, 0], labels[:, -1]]))
     outside = np.isin(labels, around[around > 0]).astype(np.uint8)
     inner = slice(_EDGE_OF_BOX, -_EDGE_OF_BOX)
@@ -274,7 +270,7 @@ def _look_at_borders(side: Side, way: int, alignment: Alignment, differs: Differ
         if min(box.right - box.left, box.bottom - box.top) > _BORDER or side.owners[box.slices].any():
             continue
         for dx, dy in _nearest_moves(side, box, alignment):
-            offsets = [(dx + across, dy + down) for across, down in _AROUND]
+            offsets = [(dx + across, dy + down) for across, down in NEIGHBORS]
             tried += [(box, (offset, box if way > 0 else shift(box, *offset))) for offset in offsets]
     for (box, _), strengths in zip(tried, differs([place for _, place in tried]), strict=True):
         np.minimum(side.left[box.slices], strengths, out=side.left[box.slices])

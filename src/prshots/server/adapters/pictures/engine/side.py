@@ -17,6 +17,9 @@ Plane = npt.NDArray[np.uint8]
 _USED_ELSEWHERE = 0.5
 """If this share of a token's source is content that is somewhere else now, the token is a copy of it."""
 
+SAME_GROUND = 6
+"""How many levels a ground varies."""
+
 _UNPAIRED, _EXACT = 255, 64
 """Owners of pixels: 0 for the ground, else a token: unpaired, or the number of its offset plus 1, plus 64 if
 its pixels are equal."""

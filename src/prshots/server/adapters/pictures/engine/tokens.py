@@ -49,9 +49,7 @@ class Tokens(NamedTuple):
 
     @property
     def areas(self) -> npt.NDArray[np.int32]:
-        sides = self.boxes[:, 2:] - self.boxes[:, :2]
-        areas: npt.NDArray[np.int32] = sides[:, 0] * sides[:, 1]
-        return areas
+        return _areas(self.boxes)
 
     def gray(self, box: Sequence[int]) -> Pixels:
         """Return the brightness in a box."""
@@ -72,9 +70,16 @@ def find_tokens(image: Pixels, within: Box) -> Tokens:
         )
     boxes = np.concatenate([np.zeros((0, 4), np.int32), *(boxes for boxes, _ in found)])
     of_frames = np.concatenate([np.zeros(0, np.bool_), *(flags for _, flags in found)])
-    areas = (boxes[:, 2:] - boxes[:, :2]).prod(axis=1)
-    largest = np.sort(np.argsort(-areas, kind="stable")[:_MOST_TOKENS])
-    return Tokens(boxes[largest], _hash(image, boxes[largest]), of_frames[largest], image)
+    if len(boxes) > _MOST_TOKENS:
+        largest = np.sort(np.argsort(-_areas(boxes), kind="stable")[:_MOST_TOKENS])
+        boxes, of_frames = boxes[largest], of_frames[largest]
+    return Tokens(boxes, _hash(image, boxes), of_frames, image)
+
+
+def _areas(boxes: Boxes) -> npt.NDArray[np.int32]:
+    sides = boxes[:, 2:] - boxes[:, :2]
+    areas: npt.NDArray[np.int32] = sides[:, 0] * sides[:, 1]
+    return areas
 
 
 def _hash(image: Pixels, boxes: Boxes) -> list[int]:
@@ -117,8 +122,7 @@ def _are_of_frames(boxes: Boxes, rules: Pixels) -> npt.NDArray[np.bool_]:
     height, width = rules.shape
     left, top, right, bottom = np.clip(boxes + np.array([-1, -1, 1, 1]), 0, [width, height, width, height]).T
     beside = sums[bottom, right] - sums[top, right] - sums[bottom, left] + sums[top, left]
-    areas = (boxes[:, 2] - boxes[:, 0]) * (boxes[:, 3] - boxes[:, 1])
-    of_frames: npt.NDArray[np.bool_] = (areas <= _MOST_OF_FRAME) & (beside > 0)
+    of_frames: npt.NDArray[np.bool_] = (_areas(boxes) <= _MOST_OF_FRAME) & (beside > 0)
     return of_frames
 
 
